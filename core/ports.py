@@ -1,0 +1,195 @@
+"""What the parts ask of each other. Each Protocol belongs to the one who calls it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+from core.vocabulary import (
+    Address,
+    Attachment,
+    BotName,
+    Capabilities,
+    ChatId,
+    ChatKind,
+    Delivery,
+    Inbound,
+    MessageId,
+    Press,
+    Receipt,
+    RowId,
+    TurnEvent,
+    UserId,
+)
+
+AsgiMessage = Mapping[str, object]
+AsgiReceive = Callable[[], Awaitable[AsgiMessage]]
+AsgiSend = Callable[[AsgiMessage], Awaitable[None]]
+AsgiApp = Callable[[AsgiMessage, AsgiReceive, AsgiSend], Awaitable[None]]
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The wall clock, aware, in UTC. It may jump."""
+
+    def monotonic(self) -> float:
+        """Seconds that only grow; for waits and intervals."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait; 0 or less yields once."""
+
+
+class Random(Protocol):
+    def uuid7(self) -> str:
+        """A UUID version 7 (RFC 9562) as 36 characters; ascending within the process."""
+
+    def token(self, characters: int) -> str:
+        """Unguessable, from letters and digits that people don't confuse."""
+
+    def uniform(self, low: float, high: float) -> float:
+        """For jitter; not for secrets."""
+
+
+class Bot(Protocol):
+    """One configured account on one platform. All calls come from the main loop."""
+
+    @property
+    def name(self) -> BotName: ...
+
+    @property
+    def platform(self) -> str: ...
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    async def run(self, desk: Desk) -> None:
+        """Connect and listen until cancelled. Each batch of events goes through `desk.receive`, and only after it
+        returned is the platform told that they arrived. Network trouble is the bot's own to sit out.
+
+        Raises `BotRejected` when the platform refuses the account.
+        """
+
+    def parts(self, text: str) -> tuple[str, ...]:
+        """Split Markdown source so that each part is one message within the platform's limits; blank parts are left
+        out. Pure and safe on any thread."""
+
+    async def send(self, delivery: Delivery) -> MessageId:
+        """Send one part; the id is the platform's. Called for one chat at a time. Raises `SendError`."""
+
+
+@runtime_checkable
+class CanEdit(Protocol):
+    async def edit(self, delivery: Delivery, message: MessageId) -> None:
+        """Replace a sent message's text; the same text again is no error. Raises `SendError`."""
+
+
+@runtime_checkable
+class CanType(Protocol):
+    async def typing(self, address: Address) -> None:
+        """Show that an answer is being made. Raises `SendError`; never retried."""
+
+
+@runtime_checkable
+class CanReact(Protocol):
+    async def react(self, address: Address, message: MessageId, emoji: str) -> None:
+        """Put one reaction on a person's message. Raises `SendError`; never retried."""
+
+
+@runtime_checkable
+class CanDraft(Protocol):
+    async def draft(self, address: Address, text: str) -> None:
+        """Show text that vanishes by itself. Raises `SendError`; never retried."""
+
+
+@runtime_checkable
+class CanFetch(Protocol):
+    def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
+        """The file's bytes in pieces. Raises `BotError`."""
+
+
+@runtime_checkable
+class CanFetchSince(Protocol):
+    def fetch_since(
+        self, address: Address, last: MessageId | None, oldest: datetime
+    ) -> AsyncIterator[Sequence[Inbound]]:
+        """What was said after `last` and sent after `oldest`, oldest first, in batches."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommandHelp:
+    """One line of a platform's command menu."""
+
+    name: str
+    summary: str
+
+
+@runtime_checkable
+class HasMenu(Protocol):
+    async def set_commands(self, commands: Sequence[CommandHelp]) -> None:
+        """Offer these commands in the platform's menu, in this order."""
+
+
+@runtime_checkable
+class AnswersPresses(Protocol):
+    async def answer(self, press: Press, text: str) -> None:
+        """End the button's waiting sign, with a word for the one who pressed."""
+
+
+@runtime_checkable
+class KnowsAdmins(Protocol):
+    async def is_admin(self, chat: ChatId, user: UserId) -> bool:
+        """Does this person run the chat? Raises `BotError`; the caller keeps the answer for minutes."""
+
+
+@runtime_checkable
+class ServesHttp(Protocol):
+    @property
+    def asgi(self) -> Mapping[str, AsgiApp]:
+        """Path prefix -> application, mounted on the one listener."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Principal:
+    """On whose behalf something is read or done: `bot`, and one of its chats or clients."""
+
+    bot: BotName
+    chat: ChatId
+    user: UserId | None
+
+
+class Health(Protocol):
+    """Where a bot says how it is doing; any thread of the main loop."""
+
+    def account(self, bot: BotName, account: str) -> None:
+        """The platform's own id for this account, as the platform told it."""
+
+    def up(self, bot: BotName) -> None:
+        """The platform answered just now."""
+
+    def degraded(self, bot: BotName, detail: str) -> None:
+        """It does not work at the moment, and the bot goes on trying. `detail` says what to do, without secrets."""
+
+
+class Desk(Protocol):
+    """All that a bot sees of the core."""
+
+    async def receive(self, batch: Sequence[Inbound]) -> tuple[Receipt, ...]:
+        """Make a batch durable, in order; one receipt each. A bot awaits one batch before it offers the next.
+
+        Raises `StoreError` when nothing was stored; the bot then tells the platform nothing and tries again.
+        """
+
+    def follow(self, row: RowId) -> AsyncIterator[TurnEvent]:
+        """The live events of the turn that answers this row, from now on, ending with `TurnEnded`."""
+
+    @property
+    def commands(self) -> Sequence[CommandHelp]:
+        """The command table, for menus."""
+
+    @property
+    def health(self) -> Health: ...
+
+    def arrived(self, bot: BotName, chat: ChatId, kind: ChatKind) -> None:
+        """Somebody can be reached again in this chat: rest of the outbox goes out."""

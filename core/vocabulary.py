@@ -1,0 +1,234 @@
+"""The words that cross the border between a bot and the desk. This module imports nothing of ours.
+
+Ids are opaque text: only the bot that made one looks inside it. Times are aware and in UTC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType
+
+BotName = NewType("BotName", str)
+"""Unique in the configuration: the NAME of `[bots.NAME]`."""
+ChatId = NewType("ChatId", str)
+"""Unique within one platform account."""
+ThreadId = NewType("ThreadId", str)
+"""Unique within one chat."""
+MessageId = NewType("MessageId", str)
+"""Unique within one chat."""
+EventId = NewType("EventId", str)
+"""Unique within one platform account."""
+UserId = NewType("UserId", str)
+"""The platform's immutable id of a person, unique within platform and realm."""
+RowId = NewType("RowId", int)
+"""An inbox row; ascending in order of acceptance, unique in the store."""
+TurnId = NewType("TurnId", str)
+"""UUIDv7, unique everywhere."""
+DeliveryId = NewType("DeliveryId", int)
+"""One part of one reply; ascending in order of sending within a chat, unique in the store."""
+
+
+class ChatKind(StrEnum):
+    DIRECT = "direct"
+    GROUP = "group"
+    THREAD = "thread"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Address:
+    """Where an answer goes."""
+
+    bot: BotName
+    chat: ChatId
+    thread: ThreadId | None = None
+    reply_to: MessageId | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sender:
+    """Who spoke. `user` is None where the platform names a chat instead of a person (anonymous admin, channel)."""
+
+    user: UserId | None
+    name: str
+    realm: str = ""
+    is_bot: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attachment:
+    """A file that the platform holds. `ref` is what `CanFetch.fetch` needs; `size` is in bytes where it is told."""
+
+    kind: str
+    ref: str
+    name: str
+    media_type: str
+    size: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """Something a person said. Unique by (platform account, chat, message id)."""
+
+    event: EventId
+    message: MessageId
+    address: Address
+    kind: ChatKind
+    sender: Sender
+    text: str
+    sent_at: datetime
+    addressed: bool
+    """In a direct chat, or our bot is mentioned or replied to, or the thread is the bot's own."""
+    attachments: tuple[Attachment, ...] = ()
+    more_likely: bool = False
+    """The client may have split a longer text here: the text is as long as the platform lets one message be."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edit:
+    """The text of an earlier message was replaced."""
+
+    event: EventId
+    message: MessageId
+    address: Address
+    sender: Sender
+    text: str
+    edited_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Press:
+    """A button was pressed. `data` is what the button was made with."""
+
+    event: EventId
+    address: Address
+    sender: Sender
+    data: str
+    pressed_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Moved:
+    """A chat got another id; the old one is dead."""
+
+    event: EventId
+    address: Address
+    to: ChatId
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Malformed:
+    """An event that could not be read. It is stored as refused, so that the stream moves on."""
+
+    event: EventId
+    address: Address
+    reason: str
+
+
+Inbound = Message | Edit | Press | Moved | Malformed
+
+
+class Verdict(StrEnum):
+    """What intake made of one inbound."""
+
+    ACCEPTED = "accepted"
+    DUPLICATE = "duplicate"
+    IGNORED = "ignored"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Receipt:
+    """Given once the inbound is durable. `row` is the row that holds it, the first one's for a duplicate."""
+
+    verdict: Verdict
+    row: RowId
+    reason: str = ""
+
+
+class TextUnit(StrEnum):
+    UTF16 = "utf16"
+    CODE_POINTS = "code_points"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """How often a chat may be written to: a bucket of `burst` that refills one every `interval_s` seconds."""
+
+    interval_s: float
+    burst: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capabilities:
+    """How a platform differs. The core asks this and never a platform's name."""
+
+    text_limit: int
+    text_unit: TextUnit
+    edit_interval_s: float | None = None
+    """Least time between two edits in a direct chat; None where messages can't be edited."""
+    direct_pace: Pace | None = None
+    group_pace: Pace | None = None
+    account_pace: Pace | None = None
+    typing_interval_s: float | None = None
+    """How long a typing sign lasts; None where there is none."""
+    buttons: bool = False
+    threads: bool = False
+    attachment_limit_bytes: int = 0
+    idempotent_for_s: float = 0.0
+    """For how long a repeated send with the same delivery id is recognised by the platform; 0 is never."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delivery:
+    """One part of one reply, as a bot sends it: one platform message. `text` is Markdown source that fits."""
+
+    id: DeliveryId
+    address: Address
+    kind: ChatKind
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ThinkingDelta:
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallOpened:
+    call: str
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallClosed:
+    call: str
+    result: str
+    failed: bool
+
+
+class Outcome(StrEnum):
+    """How a turn ended."""
+
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    SUSPENDED = "suspended"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TurnEnded:
+    outcome: Outcome
+    text: str
+    """The whole closing text."""
+
+
+TurnEvent = TextDelta | ThinkingDelta | CallOpened | CallClosed | TurnEnded
