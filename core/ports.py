@@ -184,6 +184,9 @@ class Desk(Protocol):
     def follow(self, row: RowId) -> AsyncIterator[TurnEvent]:
         """The live events of the turn that answers this row, from now on, ending with `TurnEnded`."""
 
+    async def settled(self, row: RowId) -> None:
+        """Return once the row has its fate and all that was queued for its chat has been handed to the bot."""
+
     @property
     def commands(self) -> Sequence[CommandHelp]:
         """The command table, for menus."""

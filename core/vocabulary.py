@@ -80,6 +80,9 @@ class Message:
     sent_at: datetime
     addressed: bool
     """In a direct chat, or our bot is mentioned or replied to, or the thread is the bot's own."""
+    conversation: str | None = None
+    """Where the bot itself names the conversation: the session key's path below the bot's name, parts already
+    percent-encoded. None: the key comes from chat, thread and sender."""
     attachments: tuple[Attachment, ...] = ()
     more_likely: bool = False
     """The client may have split a longer text here: the text is as long as the platform lets one message be."""

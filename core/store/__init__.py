@@ -1,0 +1,1 @@
+"""All SQL. One file per aggregate; each offers units of work (plain functions of a `Tx`) and frozen values."""

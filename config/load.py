@@ -1,0 +1,170 @@
+"""From the config file and the environment to `Settings`. The only reader of os.environ."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from config.document import Document
+from config.explain import explain
+from config.faults import ConfigFaults, Fault, option_name
+from config.lines import KeyPath
+from config.places import config_file, state_directory
+from config.settings import Settings
+from config.sources import Sources
+from config.zones import LOCAL, machine_zone
+
+# The variables that switch on a bot: its platform, and the option that the variable fills.
+_BOT_VARIABLES: Final = {"TELEGRAM_BOT_TOKEN": ("telegram", "token")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """What `load` found."""
+
+    settings: Settings
+    path: Path | None
+    """The config file; None: there is none, and the defaults serve."""
+    state_dir: Path
+    """Absolute; not yet made."""
+    warnings: tuple[Fault, ...]
+    """What works and should still be put right."""
+
+
+def load(*, config: Path | None, state: Path | None, environ: Mapping[str, str] | None = None) -> Loaded:
+    """Reads the config: `--config` and `--state` as given, the rest from `environ` (None: the process's).
+
+    It changes nothing, so it serves a reload as well as a start. Reads files: call it before the loop runs, or on a
+    thread. Raises `ConfigFaults` with every fault at once.
+    """
+    environ = os.environ if environ is None else environ
+    faults: list[Fault] = []
+    state_dir, document = Path(), Document()
+    try:
+        state_dir = state_directory(state, environ)
+    except ConfigFaults as found:
+        faults += found.faults
+    try:
+        if path := config_file(config, environ):
+            document = Document.read(path)
+    except ConfigFaults as found:
+        raise ConfigFaults([*faults, *found.faults]) from None
+    reading = _Reading(document, environ)
+    settings = reading.settings()
+    if settings is None or faults:
+        raise ConfigFaults([*faults, *reading.faults])
+    return Loaded(settings=settings, path=document.path, state_dir=state_dir, warnings=tuple(reading.warnings))
+
+
+class _Reading:
+    """One pass over one document: collects faults and warnings on its way to the settings."""
+
+    def __init__(self, document: Document, environ: Mapping[str, str]) -> None:
+        self.faults: list[Fault] = []
+        self.warnings: list[Fault] = []
+        self._document = document
+        self._environ = environ
+        self._from_environ: set[KeyPath] = set()
+
+    def settings(self) -> Settings | None:
+        """The settings, or None if there are faults."""
+        tables = self._document.tables
+        if self._document.path and not tables:
+            self._warn((), "sets nothing: the defaults serve", "uncomment what you need")
+        bots = tables.setdefault("bots", {})
+        if isinstance(bots, dict):
+            self._refuse_names(bots)
+            for variable, (platform, option) in _BOT_VARIABLES.items():
+                self._fill_from(variable, platform, option, bots)
+        # Tables that are not there are not validated, and so "local" would not be resolved in them.
+        tables.setdefault("desk", {})
+        found = _validated(tables, self._sources(tables))
+        if not isinstance(found, Settings):
+            self.faults += map(self._fault, found)
+        if self.faults or not isinstance(found, Settings):
+            return None
+        self._warn_of_literals(found)
+        return found
+
+    def _sources(self, tables: Mapping[str, object]) -> Sources:
+        agents = tables.get("agents", {"default": {}})
+        path = self._document.path
+        return Sources(
+            environ=self._environ,
+            directory=path.parent if path else Path("/"),
+            zone=self._zone(tables),
+            agents=frozenset(map(str, agents)) if isinstance(agents, dict) else None,
+        )
+
+    def _zone(self, tables: Mapping[str, object]) -> str:
+        zone = machine_zone(self._environ)
+        desk = tables.get("desk")
+        if zone is None and isinstance(desk, dict) and desk.get("timezone", LOCAL) == LOCAL:
+            path = ("desk", "timezone")
+            self._warn(path, "the machine's time zone has no name: UTC serves", 'write timezone = "Europe/Berlin"')
+        return zone or "UTC"
+
+    def _refuse_names(self, bots: Mapping[str, object]) -> None:
+        # The models carry NAME in `name`, so pydantic would take it for an option.
+        for name, table in bots.items():
+            if isinstance(table, dict) and table.pop("name", None) is not None:
+                hint = "the bot's name is NAME of [bots.NAME]"
+                self.faults.append(self._entry(("bots", name, "name"), "unknown option", hint))
+
+    def _fill_from(self, variable: str, platform: str, option: str, bots: dict[str, object]) -> None:
+        value = self._environ.get(variable)
+        ours = {
+            name: table
+            for name, table in bots.items()
+            if isinstance(table, dict) and table.get("platform", name) == platform
+        }
+        if value == "" and not ours:
+            self._warn((), f"{variable} is empty: it switches on no bot", f"set or unset {variable}")
+        if not value:
+            return
+        if not ours and platform not in bots:
+            bots[platform] = {option: f"env:{variable}"}
+            self._from_environ.add(("bots", platform))
+        elif len(ours) == 1:
+            name, table = ours.popitem()
+            if option not in table:
+                table[option] = f"env:{variable}"
+                self._from_environ.add(("bots", name, option))
+
+    def _fault(self, error: ErrorDetails) -> Fault:
+        found = explain(error)
+        return self._entry(found.path, found.message, found.hint, is_table=found.is_table)
+
+    def _warn(self, path: KeyPath, message: str, hint: str) -> None:
+        self.warnings.append(self._entry(path, message, hint))
+
+    def _warn_of_literals(self, settings: Settings) -> None:
+        for path, secret in settings.walk_secrets():
+            if secret.exposed:
+                self._warn(
+                    path, "the secret itself stands in the file", 'write "env:NAME", "file:PATH" or "credential:NAME"'
+                )
+
+    def _entry(self, path: KeyPath, message: str, hint: str, *, is_table: bool = False) -> Fault:
+        environment = any(path[: len(origin)] == origin for origin in self._from_environ)
+        return Fault(
+            file="environment" if environment else self._document.name,
+            line=None if environment else self._document.line_of(path),
+            option=option_name(path, is_table=is_table),
+            message=message,
+            hint=hint,
+        )
+
+
+def _validated(tables: Mapping[str, object], sources: Sources) -> Settings | Sequence[ErrorDetails]:
+    # The error itself is dropped: it holds the values, and would hang on to the exception that we raise.
+    try:
+        return Settings.model_validate(tables, context=sources)
+    except ValidationError as error:
+        return error.errors(include_url=False)

@@ -1,0 +1,376 @@
+"""The settings: one frozen model per part. Every default and every unit stands here.
+
+A value is what the config file may hold; what it only refers to (secrets, "local") is resolved by validation, from the
+`Sources` given as its context. `config.load` does that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import time
+from pathlib import Path
+from typing import Annotated, ClassVar, Final, Literal, Self, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from config.secret import Secret
+from config.sources import Sources, shown, wrong
+from config.values import (
+    Backend,
+    BotToken,
+    Count,
+    Groups,
+    Hours,
+    Identities,
+    Minutes,
+    Name,
+    Proxy,
+    Scalar,
+    Seconds,
+    ShownName,
+    StoreUrl,
+    TimeOfDay,
+    WebRoot,
+    ZoneName,
+)
+from config.zones import LOCAL
+
+ChatKind = Literal["direct", "group", "thread"]
+DirectAccess = Literal["pairing", "allow", "open", "off"]
+ResetMode = Literal["none", "idle", "daily", "both"]
+BusyMode = Literal["queue", "steer", "interrupt"]
+
+_T = TypeVar("_T")
+
+
+class Part(BaseModel):
+    """One table of the config file: frozen, strict, no unknown options, and no values in its errors."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, validate_default=True
+    )
+
+
+class DeskSettings(Part):
+    """`[desk]`: the whole daemon."""
+
+    name: ShownName = "Frontdesk"
+    timezone: ZoneName = LOCAL
+    """IANA name; "local" is the machine's zone, resolved at load."""
+    language: Literal["en"] = "en"
+    max_turns: Annotated[int, Field(ge=1, le=100_000)] = 64
+    """Turns that run at once."""
+    turn_timeout_s: Seconds = 600
+    drain_s: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] = 30
+    """How long running turns may go on after SIGTERM."""
+    stale_hours: Hours = 24
+    """Messages that waited longer are closed with a notice instead of being answered."""
+
+
+class StoreSettings(Part):
+    """`[store]`: the database."""
+
+    url: StoreUrl | None = None
+    """None: `sqlite:///STATE/frontdesk.db`. A relative path starts at the state directory."""
+
+    def url_in(self, state: Path) -> str:
+        """The address to open, passwords included, for the state directory `state`."""
+        written = self.url.reveal() if self.url else "sqlite:///frontdesk.db"
+        scheme, slashes, path = written.partition(":///")
+        return f"sqlite:///{state.absolute() / path}" if scheme == "sqlite" and slashes else written
+
+
+class NetworkSettings(Part):
+    """`[network]`: the way out."""
+
+    proxy: Proxy | None = None
+    """An HTTP proxy for every bot that names none."""
+
+
+class AccessSettings(Part):
+    """`[access]`: who may talk to the desk."""
+
+    direct: DirectAccess = "pairing"
+    """Direct messages of strangers: a code for an owner to approve, only listed people, everybody, nobody."""
+    owners: Identities = ()
+    allow: Identities = ()
+
+
+class ResetOverride(Part):
+    """A reset table that changes only what it sets."""
+
+    mode: ResetMode | None = None
+    idle_minutes: Minutes | None = None
+    at: TimeOfDay | None = None
+    timezone: ZoneName | None = None
+    announce: bool | None = None
+
+
+class ResetSettings(Part):
+    """`[session.reset]`: when a conversation starts anew."""
+
+    mode: ResetMode = "both"
+    idle_minutes: Minutes = 1440
+    """Since the last message of a human; fractions allowed."""
+    at: TimeOfDay = time(4, 0)
+    """The daily hour, HH:MM in `timezone`."""
+    timezone: ZoneName | None = None
+    """None: the desk's."""
+    announce: bool = True
+    """Whether the first answer of a new session says why it is new."""
+    group: ResetOverride = ResetOverride()
+    thread: ResetOverride = ResetOverride()
+    direct: ResetOverride = ResetOverride()
+
+    def override(self, kind: ChatKind) -> ResetOverride:
+        """What the table of this kind of chat changes."""
+        match kind:
+            case "group":
+                return self.group
+            case "thread":
+                return self.thread
+            case "direct":
+                return self.direct
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedReset:
+    """The reset rules of one kind of chat on one bot, with nothing left open."""
+
+    mode: ResetMode
+    idle_minutes: float
+    at: time
+    zone: str
+    """IANA name."""
+    announce: bool
+
+
+class SessionSettings(Part):
+    """`[session]`: where a conversation takes place and how long."""
+
+    dm_scope: Literal["chat", "person"] = "chat"
+    group_scope: Literal["chat", "user"] = "chat"
+    sweep_s: Seconds = 30
+    """How often ended sessions are looked for."""
+    reset: ResetSettings = ResetSettings()
+
+
+class CacheSettings(Part):
+    """`[cache]`: agents kept ready."""
+
+    agents: Count = 256
+    idle_minutes: Minutes = 60
+    history_mib: Annotated[int, Field(ge=1, le=1_048_576)] = 256
+    """Histories of all cached agents together."""
+
+
+class MailboxSettings(Part):
+    """`[mailbox]`: messages that wait for their turn."""
+
+    busy: BusyMode = "queue"
+    """What a message does that arrives while a turn runs."""
+    debounce_ms: Annotated[int, Field(ge=0, le=60_000)] = 0
+    """How long to wait for more lines of the same sender."""
+    limit: Count = 10_000
+    """Messages waiting in one conversation; more are refused with a notice."""
+
+
+class RetentionSettings(Part):
+    """`[retention]`: when old sessions are deleted."""
+
+    days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    """Since a session's last message; None: never."""
+
+
+class OfflineAgentSettings(Part):
+    """An agent that needs no model: it says which message of which session it answers."""
+
+    backend: Literal["offline"] = "offline"
+
+
+class ModuleAgentSettings(Part):
+    """An agent made by code of yours."""
+
+    backend: Backend
+    """`package.module:factory`; the factory is called with `options`."""
+    options: Mapping[str, Scalar] = {}
+
+
+def _backend(agent: object) -> str:
+    backend = agent.get("backend") if isinstance(agent, dict) else getattr(agent, "backend", None)
+    return "offline" if backend == "offline" else "module"
+
+
+AgentSettings = Annotated[
+    Annotated[OfflineAgentSettings, Tag("offline")] | Annotated[ModuleAgentSettings, Tag("module")],
+    Discriminator(_backend),
+]
+
+
+AGENT_BACKENDS: Final[Mapping[str, type[Part]]] = {"offline": OfflineAgentSettings, "module": ModuleAgentSettings}
+
+
+class BotPart(Part):
+    """What every bot has."""
+
+    name: str
+    """NAME of `[bots.NAME]`; no option of its own."""
+    agent: str = "default"
+    reset: ResetOverride = ResetOverride()
+
+    @field_validator("agent")
+    @classmethod
+    def _agent_exists(cls, agent: str, info: ValidationInfo) -> str:
+        known = info.context.agents if isinstance(info.context, Sources) else None
+        if known is not None and agent not in known:
+            raise wrong(f"there is no agent {shown(agent)}", f"there is: {', '.join(sorted(known))}")
+        return agent
+
+
+class TelegramSettings(BotPart):
+    """A bot on Telegram, made by https://t.me/BotFather."""
+
+    platform: Literal["telegram"] = "telegram"
+    token: BotToken
+    api_base: WebRoot = "https://api.telegram.org"
+    """The Bot API server, without `/bot`."""
+    file_base: WebRoot | None = None
+    """Where its files are; None: `api_base` + `/file`."""
+    mode: Literal["polling"] = "polling"
+    groups: Groups = ()
+    """Ids of the groups where the bot may answer."""
+    direct: DirectAccess | None = None
+    """None: as `[access]` says."""
+    stream: bool = True
+    """Whether an answer grows while it is written."""
+    proxy: Proxy | None = None
+    """None: the network's."""
+
+    @property
+    def file_root(self) -> str:
+        """Where this bot's files are, without `/bot`."""
+        return self.file_base or f"{self.api_base}/file"
+
+
+class TerminalSettings(BotPart):
+    """Chat in the terminal. Whoever sits at the machine needs no pairing."""
+
+    direct: ClassVar[DirectAccess] = "open"
+    proxy: ClassVar[None] = None
+
+    platform: Literal["terminal"] = "terminal"
+
+
+BotSettings = Annotated[TelegramSettings | TerminalSettings, Field(discriminator="platform")]
+PLATFORMS: Final[Mapping[str, type[BotPart]]] = {"telegram": TelegramSettings, "terminal": TerminalSettings}
+
+
+class Settings(Part):
+    """The whole config file. `Settings()` is what serves without one, with "local" taken as UTC."""
+
+    desk: DeskSettings = DeskSettings()
+    store: StoreSettings = StoreSettings()
+    network: NetworkSettings = NetworkSettings()
+    access: AccessSettings = AccessSettings()
+    session: SessionSettings = SessionSettings()
+    cache: CacheSettings = CacheSettings()
+    mailbox: MailboxSettings = MailboxSettings()
+    agents: Mapping[Name, AgentSettings] = {"default": OfflineAgentSettings()}
+    retention: RetentionSettings = RetentionSettings()
+    bots: Mapping[Name, BotSettings] = {}
+
+    def reset_for(self, bot: str, kind: ChatKind) -> ResolvedReset:
+        """The reset rules for chats of this kind on the bot of this name; field by field the most specific wins.
+
+        A bot that the settings do not name (the terminal of an empty config) has the general rules.
+        """
+        own = self.bots[bot].reset if bot in self.bots else ResetOverride()
+        general = self.session.reset
+        kinds = general.override(kind)
+        return ResolvedReset(
+            mode=_first(own.mode, kinds.mode, general.mode),
+            idle_minutes=_first(own.idle_minutes, kinds.idle_minutes, general.idle_minutes),
+            at=_first(own.at, kinds.at, general.at),
+            zone=_first(own.timezone, kinds.timezone, general.timezone, self.desk.timezone),
+            announce=_first(own.announce, kinds.announce, general.announce),
+        )
+
+    def direct_for(self, bot: str) -> DirectAccess:
+        """How the bot of this name treats strangers in direct messages."""
+        own = self.bots[bot].direct if bot in self.bots else None
+        return own or self.access.direct
+
+    def proxy_for(self, bot: str) -> str | None:
+        """The proxy of the bot of this name, password included."""
+        own = self.bots[bot].proxy if bot in self.bots else None
+        proxy = own or self.network.proxy
+        return proxy.reveal() if proxy else None
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Every text that must not reach a log, chat, error or status page."""
+        return frozenset().union(*(secret.forms() for _, secret in self.walk_secrets()))
+
+    def walk_secrets(self) -> Iterator[tuple[tuple[str, ...], Secret]]:
+        """Each secret with the path of its option."""
+        return _secrets_in(self, ())
+
+    @field_validator("agents")
+    @classmethod
+    def _one_is_the_default(cls, agents: Mapping[str, AgentSettings]) -> Mapping[str, AgentSettings]:
+        if "default" not in agents:
+            raise wrong('none is named "default"', "name one [agents.default]")
+        return agents
+
+    @field_validator("bots", mode="before")
+    @classmethod
+    def _name_the_bots(cls, bots: object) -> object:
+        if not isinstance(bots, dict):
+            return bots
+        return {name: _named(str(name), table) for name, table in bots.items()}
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        for bot in self.bots.values():
+            if bot.agent not in self.agents:
+                raise wrong(f'[bots.{bot.name}] agent: there is no agent "{bot.agent}"')
+        tokens = [bot.token for bot in self.bots.values() if isinstance(bot, TelegramSettings)]
+        if len(set(tokens)) < len(tokens):
+            raise wrong(
+                "two bots have one token, and Telegram serves only one of them", "keep one, or make a second token"
+            )
+        if sum(bot.platform == "terminal" for bot in self.bots.values()) > 1:
+            raise wrong("there are two terminal bots, and one terminal", "keep one")
+        return self
+
+
+def _named(name: str, table: object) -> object:
+    if not isinstance(table, dict):
+        return table
+    platform = {"platform": name} if name in PLATFORMS else {}
+    return {**platform, **table, "name": name}
+
+
+def _secrets_in(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Secret]]:
+    if isinstance(value, Secret):
+        yield path, value
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from _secrets_in(getattr(value, name), (*path, name))
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _secrets_in(item, (*path, str(name)))
+
+
+def _first(*values: _T | None) -> _T:
+    return next(value for value in values if value is not None)

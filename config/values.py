@@ -1,0 +1,132 @@
+"""The types of single values: what may be written, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+from datetime import time
+from typing import Annotated, Final
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+
+from config.identity import Identity, parse_identity
+from config.secret import PrivateUrl, Secret
+from config.sources import Sources, shown, wrong
+from config.zones import LOCAL, checked_zone
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+_AT: Final = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])\Z")
+_GROUP: Final = re.compile(r"-[1-9][0-9]{0,19}\Z")
+_FACTORY: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*\Z")
+_TOKEN: Final = re.compile(r"[A-Za-z0-9:_-]+\Z")
+_YEAR_S: Final = 366 * 86_400
+# `person/ID` is the session key of a linked person, so no bot may be called that.
+_RESERVED: Final = frozenset({"person"})
+
+
+def _zone(name: str, info: ValidationInfo) -> str:
+    if name == LOCAL:
+        return info.context.zone if isinstance(info.context, Sources) else Sources().zone
+    return checked_zone(name)
+
+
+def _at(given: object) -> time:
+    if isinstance(given, str) and (parts := _AT.match(given)):
+        return time(int(parts[1]), int(parts[2]))
+    if isinstance(given, time) and given == time(given.hour, given.minute):
+        return given
+    if isinstance(given, int) and 0 <= given <= 23:
+        raise wrong("is no time of day", f'write at = "{given:02}:00"')
+    raise wrong("is no time of day", 'write HH:MM in quotes, as in at = "04:00"')
+
+
+def _line(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise wrong("must be one line of visible text", 'write it as in name = "Frontdesk"')
+    return text
+
+
+def _web_root(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good or parts.query or parts.fragment or parts.username or not text.isprintable() or " " in text:
+        raise wrong("is no address of a server", 'write it as in "http://127.0.0.1:8081", without password or query')
+    return text.rstrip("/")
+
+
+def _proxy(url: PrivateUrl) -> PrivateUrl:
+    try:
+        parts = urlsplit(url.reveal())
+        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise wrong("is no HTTP proxy", 'write it as in "http://127.0.0.1:3128"')
+    return url
+
+
+def _store(url: PrivateUrl) -> PrivateUrl:
+    text = url.reveal()
+    if text.startswith("sqlite:///") and len(text) > len("sqlite:///") and ":memory:" not in text:
+        return url
+    if text.startswith(("postgresql://", "postgresql+psycopg://")):
+        return url
+    raise wrong("is no store", 'write "sqlite:////PATH/TO/FILE" or "postgresql://USER@HOST/DATABASE"')
+
+
+def _group(given: object) -> str:
+    if isinstance(given, int) and not isinstance(given, bool) and given < 0:
+        return str(given)
+    if isinstance(given, str) and _GROUP.match(given):
+        return given
+    if isinstance(given, str) and "," in given:
+        raise wrong("holds a list inside text", "write each id by itself: [-1001, -1002]")
+    raise wrong("is no Telegram group", "write the group's id, a negative number, as in groups = [-1001234567890]")
+
+
+def _factory(text: str) -> str:
+    if not _FACTORY.match(text):
+        raise wrong(f"{shown(text)} is no backend", 'write "offline" or "package.module:factory"')
+    return text
+
+
+def _scalar(given: object) -> object:
+    if isinstance(given, str | int | float):
+        return given
+    raise wrong("must be text, a number, true or false", "write lists and dates as text")
+
+
+def _name(name: str) -> str:
+    if not _NAME.match(name):
+        raise wrong("is no name", "write letters, digits, -, _ and ., at most 64")
+    if name in _RESERVED:
+        raise wrong("is a reserved name", "choose another")
+    return name
+
+
+def _bot_token(token: Secret) -> Secret:
+    if not _TOKEN.match(token.reveal()):
+        raise wrong("is no bot token", "copy it again from https://t.me/BotFather, as in 123456:ABC-def")
+    return token
+
+
+Name = Annotated[str, AfterValidator(_name)]
+ShownName = Annotated[str, Field(max_length=64), AfterValidator(_line)]
+ZoneName = Annotated[str, AfterValidator(_zone)]
+TimeOfDay = Annotated[time, BeforeValidator(_at)]
+Seconds = Annotated[float, Field(gt=0, le=_YEAR_S, allow_inf_nan=False)]
+Minutes = Annotated[float, Field(gt=0, le=10 * _YEAR_S / 60, allow_inf_nan=False)]
+Hours = Annotated[float, Field(gt=0, le=10 * _YEAR_S / 3600, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=10_000_000)]
+WebRoot = Annotated[str, AfterValidator(_web_root)]
+Scalar = Annotated[str | int | float | bool, BeforeValidator(_scalar)]
+Backend = Annotated[str, AfterValidator(_factory)]
+BotToken = Annotated[Secret, AfterValidator(_bot_token)]
+StoreUrl = Annotated[PrivateUrl, AfterValidator(_store)]
+Proxy = Annotated[PrivateUrl, AfterValidator(_proxy)]
+# A tuple is strict about tuples, and TOML has only lists; its items stay strict.
+Identities = Annotated[tuple[Annotated[Identity, BeforeValidator(parse_identity)], ...], Field(strict=False)]
+Groups = Annotated[tuple[Annotated[str, BeforeValidator(_group)], ...], Field(strict=False)]

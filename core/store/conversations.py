@@ -1,0 +1,158 @@
+"""Conversations and the session keys that lead to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import NewType
+
+from sqlalchemy import delete, select, update
+
+from core.errors import FenceLost
+from core.store.sql import Row, Sql, Tx, insert, integer, text, to_us
+from core.store.tables import conversations, keys
+from core.vocabulary import Address, BotName, ChatId, ChatKind, ThreadId
+
+ConversationId = NewType("ConversationId", int)
+"""Unique in the store."""
+SessionId = NewType("SessionId", str)
+"""UUIDv7, unique everywhere."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conversation:
+    """What keys lead to. `session` is the last one, ended or not. `fence` counts owners, `generation` resets."""
+
+    id: ConversationId
+    session: SessionId | None
+    generation: int
+    fence: int
+    agent: str | None
+    model: str | None
+    address: Address
+    kind: ChatKind
+    told: str | None
+
+
+_c = conversations.c
+_FIND = Sql(select(keys.c.conversation_id).where(keys.c.key == text("key")))
+_KEYS = Sql(select(keys.c.key).where(keys.c.conversation_id == integer("id")).order_by(keys.c.created_at, keys.c.key))
+_LOCK = Sql(select(conversations).where(_c.id == integer("id")).with_for_update())
+_GET = Sql(select(conversations).where(_c.id == integer("id")))
+_BY_SESSION = Sql(select(_c.id).where(_c.session_id == text("session")))
+_INSERT = insert(conversations, "generation", "fence", "bot", "chat", "thread", "kind", "created_at", returning="id")
+_INSERT_KEY = insert(keys, "key", "conversation_id", "created_at", returning="key", once=["key"])
+_DELETE = Sql(delete(conversations).where(_c.id == integer("id")))
+_RAISE_FENCE = Sql(update(conversations).where(_c.id == integer("row")).values(fence=integer("to")))
+_POINT = Sql(
+    update(conversations).where(_c.id == integer("row")).values(session_id=text("session"), generation=integer("gen"))
+)
+_MOVE = Sql(
+    update(conversations)
+    .where(_c.id == integer("row"))
+    .values(bot=text("to_bot"), chat=text("to_chat"), thread=text("to_thread"), kind=text("to_kind"))
+)
+_TELL = Sql(update(conversations).where(_c.id == integer("row")).values(told=text("notice")))
+
+
+def _from_row(row: Row) -> Conversation:
+    session, thread = row.text_or_none("session_id"), row.text_or_none("thread")
+    return Conversation(
+        id=ConversationId(row.integer("id")),
+        session=None if session is None else SessionId(session),
+        generation=row.integer("generation"),
+        fence=row.integer("fence"),
+        agent=row.text_or_none("agent"),
+        model=row.text_or_none("model"),
+        address=Address(
+            bot=BotName(row.text("bot")),
+            chat=ChatId(row.text("chat")),
+            thread=None if thread is None else ThreadId(thread),
+        ),
+        kind=ChatKind(row.text("kind")),
+        told=row.text_or_none("told"),
+    )
+
+
+def find(tx: Tx, key: str) -> ConversationId | None:
+    found = tx.maybe_number(_FIND, key=key)
+    return None if found is None else ConversationId(found)
+
+
+def keys_of(tx: Tx, conversation: ConversationId) -> list[str]:
+    """The session keys that lead to it, oldest first."""
+    return [row.text("key") for row in tx.all(_KEYS, id=conversation)]
+
+
+def ensure(tx: Tx, key: str, address: Address, kind: ChatKind, at: datetime) -> ConversationId:
+    """The key's conversation; created if there is none. Creating what exists is a no-op, also in a race."""
+    found = find(tx, key)
+    if found is not None:
+        return found
+    made = tx.number(
+        _INSERT, generation=0, fence=0, bot=address.bot, chat=address.chat, thread=address.thread, kind=kind,
+        created_at=to_us(at),
+    )  # fmt: skip
+    if tx.one(_INSERT_KEY, key=key, conversation_id=made, created_at=to_us(at)) is not None:
+        return ConversationId(made)
+    tx.run(_DELETE, id=made)
+    found = find(tx, key)
+    if found is None:
+        raise LookupError(f"the key {key!r} is held by a transaction that can't be seen")
+    return found
+
+
+def get(tx: Tx, conversation: ConversationId) -> Conversation:
+    row = tx.one(_GET, id=conversation)
+    if row is None:
+        raise LookupError(f"no conversation {conversation}")
+    return _from_row(row)
+
+
+def holding(tx: Tx, session: SessionId) -> ConversationId | None:
+    """The conversation whose last session this is."""
+    found = tx.maybe_number(_BY_SESSION, session=session)
+    return None if found is None else ConversationId(found)
+
+
+def lock(tx: Tx, conversation: ConversationId) -> Conversation:
+    """The first statement of every unit that touches a conversation; others wait until this transaction ends."""
+    row = tx.one(_LOCK, id=conversation)
+    if row is None:
+        raise LookupError(f"no conversation {conversation}")
+    return _from_row(row)
+
+
+def own(tx: Tx, conversation: ConversationId, fence: int | None) -> Conversation:
+    """Lock it as its owner. The owner's first unit comes without a fence and raises it, which shuts out whoever owned
+    the conversation before.
+
+    Raises `FenceLost` when another owner raised it since.
+    """
+    locked = lock(tx, conversation)
+    if fence is None:
+        tx.run(_RAISE_FENCE, row=conversation, to=locked.fence + 1)
+        return replace(locked, fence=locked.fence + 1)
+    if fence != locked.fence:
+        raise FenceLost(f"conversation {conversation} has another owner")
+    return locked
+
+
+def point(tx: Tx, conversation: Conversation, session: SessionId | None, generation: int) -> Conversation:
+    """Make this its last session."""
+    tx.run(_POINT, row=conversation.id, session=session, gen=generation)
+    return replace(conversation, session=session, generation=generation)
+
+
+def speak_from(tx: Tx, conversation: Conversation, address: Address, kind: ChatKind) -> None:
+    """Remember where people spoke last."""
+    last = replace(address, reply_to=None)
+    if last != conversation.address or kind != conversation.kind:
+        tx.run(
+            _MOVE, row=conversation.id, to_bot=last.bot, to_chat=last.chat, to_thread=last.thread, to_kind=kind
+        )  # fmt: skip
+
+
+def tell(tx: Tx, conversation: ConversationId, notice: str | None) -> None:
+    """Leave a notice for the conversation's next message, or take it away."""
+    tx.run(_TELL, row=conversation, notice=notice)

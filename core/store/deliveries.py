@@ -1,0 +1,284 @@
+"""The outbox: every part of every reply, from its commit to what became of it.
+
+`queued -> sending -> sent | failed | unknown`, and back to `queued` when it certainly did not arrive. A preview is
+part 1 of an answer that is still being made: its row is `sending` from before the first send until `record` makes it
+the reply, and holds the platform's id once that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, func, select, update
+
+from core.store.conversations import ConversationId
+from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
+from core.store.tables import deliveries
+from core.vocabulary import Address, BotName, ChatId, ChatKind, DeliveryId, MessageId, ThreadId, TurnId
+
+QUEUED, SENDING, SENT, FAILED, UNKNOWN = "queued", "sending", "sent", "failed", "unknown"
+PREVIEW, REPLY, NOTICE, UNKNOWN_NOTICE = "preview", "reply", "notice", "unknown_notice"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parcel:
+    """A delivery before it has an id: one part, one platform message."""
+
+    conversation: ConversationId | None
+    turn: TurnId | None
+    role: str
+    part: int
+    address: Address
+    kind: ChatKind
+    text: str
+    state: str = QUEUED
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Posted:
+    """A delivery as stored. `message` is the platform's id where it is known: then sending means editing."""
+
+    id: DeliveryId
+    conversation: ConversationId | None
+    turn: TurnId | None
+    role: str
+    part: int
+    address: Address
+    kind: ChatKind
+    text: str
+    state: str
+    message: MessageId | None
+    attempts: int
+    not_before: datetime | None
+    created_at: datetime
+
+
+_d = deliveries.c
+_INSERT = insert(
+    deliveries, "conversation_id", "turn_id", "role", "part", "bot", "chat", "thread", "reply_to", "kind", "text",
+    "state", "attempts", "created_at", returning="id",
+)  # fmt: skip
+_GET = Sql(select(deliveries).where(_d.id == integer("id")))
+_SENDING = Sql(
+    update(deliveries).where(_d.id == integer("row")).values(state="sending", attempts=_d.attempts + 1, not_before=None)
+)
+_MARK = Sql(
+    update(deliveries)
+    .where(_d.id == integer("row"))
+    .values(
+        state=text("to"), message=func.coalesce(text("posted"), _d.message), error=text("why"), done_at=integer("at")
+    )
+)
+_LATER = Sql(
+    update(deliveries)
+    .where(_d.id == integer("row"))
+    .values(state="queued", not_before=integer("until"), error=text("why"))
+)
+_HOLD = Sql(update(deliveries).where(_d.id == integer("row")).values(message=text("posted")))
+_SETTLE = Sql(
+    update(deliveries)
+    .where(_d.id == integer("row"))
+    .values(role=text("to_role"), text=text("to_text"), state=text("to"), message=text("posted"))
+)
+_DROP = Sql(delete(deliveries).where(_d.id == integer("row")))
+_NEXT = Sql(
+    select(deliveries)
+    .where(
+        _d.state.in_(("queued", "sending")), _d.role != PREVIEW,
+        _d.bot == text("bot"), _d.chat == text("chat"), _d.id > integer("after"),
+    )
+    .order_by(_d.id)
+    .limit(count("most"))
+)  # fmt: skip
+_CHATS = Sql(
+    select(_d.bot, _d.chat)
+    .where(_d.state.in_(("queued", "sending")), _d.role != PREVIEW)
+    .group_by(_d.bot, _d.chat)
+    .order_by(func.min(_d.id))
+)
+_LEFT_SENDING = Sql(select(deliveries).where(_d.state == "sending").order_by(_d.id))
+_FAIL_CHAT = Sql(
+    update(deliveries)
+    .where(_d.state == "queued", _d.bot == text("bot"), _d.chat == text("chat"), _d.id >= integer("first"))
+    .values(state="failed", error=text("why"), done_at=integer("at"))
+)
+_PREVIEW_OF = Sql(select(deliveries).where(_d.turn_id == text("turn"), _d.role == PREVIEW))
+_OF_TURN = Sql(select(deliveries).where(_d.turn_id == text("turn"), _d.role == REPLY).order_by(_d.part, _d.id))
+_NOTICE_WAITS = Sql(
+    select(func.count())
+    .select_from(deliveries)
+    .where(
+        _d.state.in_(("queued", "sending")), _d.role == UNKNOWN_NOTICE, _d.bot == text("bot"), _d.chat == text("chat")
+    )
+)
+_UNKNOWN_IN = Sql(
+    select(deliveries)
+    .where(_d.state == "unknown", _d.bot == text("bot"), _d.chat == text("chat"), _d.role != UNKNOWN_NOTICE)
+    .order_by(_d.id)
+)
+_UNSENT_IN = Sql(
+    select(func.count())
+    .select_from(deliveries)
+    .where(_d.state.in_(("queued", "sending")), _d.conversation_id == integer("conversation"))
+)
+_COUNTS = Sql(select(_d.state, func.count().label("n")).where(_d.state.in_(("queued", "unknown"))).group_by(_d.state))
+_FAILED_SINCE = Sql(
+    select(func.count()).select_from(deliveries).where(_d.state == "failed", _d.done_at > integer("since"))
+)
+_BLANK = Sql(
+    update(deliveries)
+    .where(
+        _d.id.in_(
+            select(_d.id).where(_d.done_at < integer("before"), _d.state == "sent", _d.text != "").limit(count("most"))
+        )
+    )
+    .values(text="")
+)
+_FORGET = Sql(
+    delete(deliveries).where(_d.id.in_(select(_d.id).where(_d.done_at < integer("before")).limit(count("most"))))
+)
+
+
+def _from_row(row: Row) -> Posted:
+    conversation, turn = row.integer_or_none("conversation_id"), row.text_or_none("turn_id")
+    thread, reply_to, message = row.text_or_none("thread"), row.text_or_none("reply_to"), row.text_or_none("message")
+    return Posted(
+        id=DeliveryId(row.integer("id")),
+        conversation=None if conversation is None else ConversationId(conversation),
+        turn=None if turn is None else TurnId(turn),
+        role=row.text("role"),
+        part=row.integer("part"),
+        address=Address(
+            bot=BotName(row.text("bot")),
+            chat=ChatId(row.text("chat")),
+            thread=None if thread is None else ThreadId(thread),
+            reply_to=None if reply_to is None else MessageId(reply_to),
+        ),
+        kind=ChatKind(row.text("kind")),
+        text=row.text("text"),
+        state=row.text("state"),
+        message=None if message is None else MessageId(message),
+        attempts=row.integer("attempts"),
+        not_before=row.time_or_none("not_before"),
+        created_at=row.time("created_at"),
+    )
+
+
+def post(tx: Tx, parcel: Parcel, at: datetime) -> Posted:
+    """Store one part; it is sent after everything stored before it for its chat."""
+    address = parcel.address
+    made = tx.number(
+        _INSERT, conversation_id=parcel.conversation, turn_id=parcel.turn, role=parcel.role, part=parcel.part,
+        bot=address.bot, chat=address.chat, thread=address.thread, reply_to=address.reply_to, kind=parcel.kind,
+        text=parcel.text, state=parcel.state, attempts=int(parcel.state == SENDING), created_at=to_us(at),
+    )  # fmt: skip
+    return Posted(
+        id=DeliveryId(made), conversation=parcel.conversation, turn=parcel.turn, role=parcel.role, part=parcel.part,
+        address=address, kind=parcel.kind, text=parcel.text, state=parcel.state, message=None,
+        attempts=int(parcel.state == SENDING), not_before=None, created_at=at,
+    )  # fmt: skip
+
+
+def get(tx: Tx, delivery: DeliveryId) -> Posted:
+    row = tx.one(_GET, id=delivery)
+    if row is None:
+        raise LookupError(f"no delivery {delivery}")
+    return _from_row(row)
+
+
+def sending(tx: Tx, delivery: DeliveryId) -> None:
+    """Before the platform is called; counts an attempt."""
+    tx.run(_SENDING, row=delivery)
+
+
+def sent(tx: Tx, delivery: DeliveryId, message: MessageId | None, at: datetime) -> None:
+    tx.run(_MARK, row=delivery, to=SENT, posted=message, why=None, at=to_us(at))
+
+
+def failed(tx: Tx, delivery: DeliveryId, why: str, at: datetime) -> None:
+    tx.run(_MARK, row=delivery, to=FAILED, posted=None, why=why, at=to_us(at))
+
+
+def unknown(tx: Tx, delivery: DeliveryId, why: str, at: datetime) -> None:
+    tx.run(_MARK, row=delivery, to=UNKNOWN, posted=None, why=why, at=to_us(at))
+
+
+def later(tx: Tx, delivery: DeliveryId, until: datetime | None, why: str) -> None:
+    """It certainly did not arrive; not before `until` again."""
+    tx.run(_LATER, row=delivery, until=None if until is None else to_us(until), why=why)
+
+
+def hold(tx: Tx, delivery: DeliveryId, message: MessageId) -> None:
+    """A preview has its platform id."""
+    tx.run(_HOLD, row=delivery, posted=message)
+
+
+def settle(tx: Tx, preview: Posted, said: str, state: str, role: str = REPLY) -> None:
+    """The preview becomes part 1 of what is said in the end: an edit if its platform id is known."""
+    tx.run(_SETTLE, row=preview.id, to_role=role, to_text=said, to=state, posted=preview.message)
+
+
+def drop(tx: Tx, delivery: DeliveryId) -> None:
+    """Take away a preview that nobody can have seen, or whose fate no longer matters."""
+    tx.run(_DROP, row=delivery)
+
+
+def unsent(tx: Tx, bot: BotName, chat: ChatId, after: int, most: int) -> list[Posted]:
+    """What waits for one chat, in order. Previews are not among it: their turn owns them."""
+    return [_from_row(row) for row in tx.all(_NEXT, bot=bot, chat=chat, after=after, most=most)]
+
+
+def chats(tx: Tx) -> list[tuple[BotName, ChatId]]:
+    """Where something waits, oldest first."""
+    return [(BotName(row.text("bot")), ChatId(row.text("chat"))) for row in tx.all(_CHATS)]
+
+
+def left_sending(tx: Tx) -> list[Posted]:
+    """What the last process was sending when it died, previews included."""
+    return [_from_row(row) for row in tx.all(_LEFT_SENDING)]
+
+
+def fail_chat(tx: Tx, bot: BotName, chat: ChatId, first: DeliveryId, why: str, at: datetime) -> int:
+    """The chat is dead: what waits for it fails."""
+    return tx.run(_FAIL_CHAT, bot=bot, chat=chat, first=first, why=why, at=to_us(at))
+
+
+def preview_of(tx: Tx, turn: TurnId) -> Posted | None:
+    row = tx.one(_PREVIEW_OF, turn=turn)
+    return None if row is None else _from_row(row)
+
+
+def of_turn(tx: Tx, turn: TurnId) -> list[Posted]:
+    """The parts of a turn's reply."""
+    return [_from_row(row) for row in tx.all(_OF_TURN, turn=turn)]
+
+
+def unknown_notice_waits(tx: Tx, bot: BotName, chat: ChatId) -> bool:
+    return tx.number(_NOTICE_WAITS, bot=bot, chat=chat) > 0
+
+
+def unknown_in(tx: Tx, bot: BotName, chat: ChatId) -> Sequence[Posted]:
+    """Parts that may or may not have arrived in this chat."""
+    return [_from_row(row) for row in tx.all(_UNKNOWN_IN, bot=bot, chat=chat)]
+
+
+def unsent_in(tx: Tx, conversation: ConversationId) -> int:
+    return tx.number(_UNSENT_IN, conversation=conversation)
+
+
+def counts(tx: Tx, since: datetime) -> dict[str, int]:
+    """Queued and unknown ones, and those that failed since then."""
+    found = {row.text("state"): row.integer("n") for row in tx.all(_COUNTS)}
+    return {**found, FAILED: tx.number(_FAILED_SINCE, since=to_us(since))}
+
+
+def blank(tx: Tx, before: datetime, most: int) -> int:
+    """Forget what was said in parts that were sent before then; how many."""
+    return tx.run(_BLANK, before=to_us(before), most=most)
+
+
+def forget(tx: Tx, before: datetime, most: int) -> int:
+    """Remove parts that were done with before then; how many."""
+    return tx.run(_FORGET, before=to_us(before), most=most)

@@ -1,0 +1,330 @@
+"""The inbox: what people said, from the moment it is durable to its fate.
+
+A row is `pending`, then `taken` by a turn, then `done` with exactly one fate; the text goes when the fate comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import and_, delete, func, select, update
+
+from core.store.conversations import ConversationId
+from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
+from core.store.tables import inbox
+from core.vocabulary import Address, BotName, ChatId, ChatKind, MessageId, RowId, ThreadId, TurnId
+
+
+class Lane(StrEnum):
+    INSTANT = "instant"
+    CONTROL = "control"
+    ORDERED = "ordered"
+    NONE = "none"
+    """Dropped at the gate."""
+
+
+class Fate(StrEnum):
+    ANSWERED = "answered"
+    MERGED = "merged"
+    CLOSED = "closed"
+    REFUSED = "refused"
+    IGNORED = "ignored"
+    STALE = "stale"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Arrival:
+    """An inbox row before it is stored. `identity` is `platform:USER` or `platform:REALM/USER`."""
+
+    account: str
+    dedupe: str
+    message: MessageId | None
+    address: Address
+    kind: ChatKind
+    identity: str | None
+    name: str
+    role: str
+    text: str
+    lane: Lane
+    command: str | None
+    more_likely: bool
+    sent_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """An inbox row that has no fate yet."""
+
+    id: RowId
+    conversation: ConversationId | None
+    lane: Lane
+    command: str | None
+    state: str
+    turn: TurnId | None
+    address: Address
+    kind: ChatKind
+    message: MessageId | None
+    identity: str
+    name: str
+    role: str
+    text: str
+    more_likely: bool
+    sent_at: datetime
+    received_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
+    """What is known of any row, for receipts and `explain`."""
+
+    id: RowId
+    state: str
+    fate: str | None
+    detail: str | None
+    turn: TurnId | None
+    conversation: ConversationId | None
+
+
+_i = inbox.c
+_INSERT = insert(
+    inbox, "account", "dedupe", "message", "conversation_id", "lane", "command", "state", "fate", "detail", "bot",
+    "chat", "thread", "kind", "identity", "name", "role", "text", "more_likely", "sent_at", "received_at", "done_at",
+    returning="id", once=["account", "dedupe"],
+)  # fmt: skip
+_SAME = Sql(select(inbox).where(_i.account == text("account"), _i.dedupe == text("dedupe")))
+_GET = Sql(select(inbox).where(_i.id == integer("id")))
+_PENDING_ONE = Sql(select(inbox).where(_i.id == integer("id"), _i.state == "pending"))
+_PENDING = Sql(
+    select(inbox).where(_i.state == "pending", _i.id > integer("after")).order_by(_i.id).limit(count("most"))
+)
+_PENDING_IN = Sql(
+    select(inbox)
+    .where(_i.state == "pending", _i.conversation_id == integer("conversation"), _i.id > integer("after"))
+    .order_by(_i.id)
+    .limit(count("most"))
+)
+_WAITING_IN = Sql(
+    select(func.count()).select_from(
+        select(_i.id)
+        .where(_i.state == "pending", _i.conversation_id == integer("conversation"))
+        .limit(count("most"))
+        .subquery()
+    )
+)
+_TAKEN_BY = Sql(select(inbox).where(_i.turn_id == text("turn"), _i.state == "taken").order_by(_i.id))
+_TAKE = Sql(
+    update(inbox).where(_i.id == integer("row"), _i.state == "pending").values(state="taken", turn_id=text("turn"))
+)
+_FINISH = Sql(
+    update(inbox)
+    .where(_i.id == integer("row"), _i.state != "done")
+    .values(state="done", fate=text("to"), detail=text("why"), text="", done_at=integer("at"))
+)
+_FINISH_TURN = Sql(
+    update(inbox)
+    .where(_i.turn_id == text("turn"), _i.state == "taken")
+    .values(state="done", fate=text("to"), detail=text("why"), text="", done_at=integer("at"))
+)
+_CLOSE_BEFORE = Sql(
+    update(inbox)
+    .where(
+        _i.conversation_id == integer("conversation"),
+        _i.state == "pending",
+        _i.lane == "ordered",
+        _i.id < integer("before"),
+    )
+    .values(state="done", fate="closed", detail=text("why"), text="", done_at=integer("at"))
+)
+_RELEASE = Sql(
+    update(inbox).where(_i.turn_id == text("turn"), _i.state == "taken").values(state="pending", turn_id=None)
+)
+_BECOME = Sql(
+    update(inbox)
+    .where(_i.id == integer("row"), _i.state == "pending")
+    .values(lane="ordered", command=None, text=text("to_text"))
+)
+_EDIT = Sql(
+    update(inbox)
+    .where(
+        and_(
+            _i.account == text("for_account"),
+            _i.dedupe == text("for_dedupe"),
+            _i.identity == text("by"),
+            _i.state == "pending",
+            _i.lane == "ordered",
+            _i.command.is_(None),
+        )
+    )
+    .values(text=text("to_text"))
+)
+_OLD_PENDING = Sql(
+    select(inbox).where(_i.state == "pending", _i.received_at < integer("before")).order_by(_i.id).limit(count("most"))
+)
+_PENDING_COUNT = Sql(select(func.count()).select_from(inbox).where(_i.state == "pending"))
+_FORGET = Sql(delete(inbox).where(_i.id.in_(select(_i.id).where(_i.done_at < integer("before")).limit(count("most")))))
+
+
+def _address(row: Row) -> Address:
+    thread, message = row.text_or_none("thread"), row.text_or_none("message")
+    return Address(
+        bot=BotName(row.text("bot")),
+        chat=ChatId(row.text("chat")),
+        thread=None if thread is None else ThreadId(thread),
+        reply_to=None if message is None or row.text("kind") == ChatKind.DIRECT else MessageId(message),
+    )
+
+
+def _waiting(row: Row) -> Waiting:
+    conversation, message, turn = (
+        row.integer_or_none("conversation_id"),
+        row.text_or_none("message"),
+        row.text_or_none("turn_id"),
+    )
+    return Waiting(
+        id=RowId(row.integer("id")),
+        conversation=None if conversation is None else ConversationId(conversation),
+        lane=Lane(row.text("lane")),
+        command=row.text_or_none("command"),
+        state=row.text("state"),
+        turn=None if turn is None else TurnId(turn),
+        address=_address(row),
+        kind=ChatKind(row.text("kind")),
+        message=None if message is None else MessageId(message),
+        identity=row.text_or_none("identity") or "",
+        name=row.text_or_none("name") or "",
+        role=row.text_or_none("role") or "",
+        text=row.text("text"),
+        more_likely=bool(row.integer("more_likely")),
+        sent_at=row.time("sent_at"),
+        received_at=row.time("received_at"),
+    )
+
+
+def _kept(row: Row) -> Kept:
+    turn, conversation = row.text_or_none("turn_id"), row.integer_or_none("conversation_id")
+    return Kept(
+        id=RowId(row.integer("id")),
+        state=row.text("state"),
+        fate=row.text_or_none("fate"),
+        detail=row.text_or_none("detail"),
+        turn=None if turn is None else TurnId(turn),
+        conversation=None if conversation is None else ConversationId(conversation),
+    )
+
+
+def arrive(tx: Tx, arrival: Arrival, conversation: ConversationId | None, at: datetime) -> RowId | None:
+    """Store a row that waits. None: an event with its id was stored before."""
+    return _store(tx, arrival, conversation, at, ("pending", None, None))
+
+
+def drop(tx: Tx, arrival: Arrival, fate: Fate, why: str, at: datetime) -> RowId | None:
+    """Store that it came and why nothing comes of it; its text is not kept."""
+    return _store(tx, arrival, None, at, ("done", fate, why))
+
+
+def _store(
+    tx: Tx, arrival: Arrival, conversation: ConversationId | None, at: datetime, end: tuple[str, str | None, str | None]
+) -> RowId | None:
+    state, fate, detail = end
+    done = state == "done"
+    address = arrival.address
+    found = tx.maybe_number(
+        _INSERT, account=arrival.account, dedupe=arrival.dedupe, message=arrival.message,
+        conversation_id=conversation, lane=arrival.lane, command=arrival.command, state=state, fate=fate,
+        detail=detail, bot=address.bot, chat=address.chat, thread=address.thread, kind=arrival.kind,
+        identity=arrival.identity, name=arrival.name, role=arrival.role, text="" if done else arrival.text,
+        more_likely=int(arrival.more_likely), sent_at=to_us(arrival.sent_at), received_at=to_us(at),
+        done_at=to_us(at) if done else None,
+    )  # fmt: skip
+    return None if found is None else RowId(found)
+
+
+def same(tx: Tx, account: str, dedupe: str) -> Kept | None:
+    """The row that holds this event."""
+    row = tx.one(_SAME, account=account, dedupe=dedupe)
+    return None if row is None else _kept(row)
+
+
+def kept(tx: Tx, row: RowId) -> Kept | None:
+    found = tx.one(_GET, id=row)
+    return None if found is None else _kept(found)
+
+
+def pending(tx: Tx, row: RowId) -> Waiting | None:
+    """The row, if it still waits."""
+    found = tx.one(_PENDING_ONE, id=row)
+    return None if found is None else _waiting(found)
+
+
+def pending_after(tx: Tx, after: int, most: int) -> list[Waiting]:
+    """All that waits, in order of acceptance, in pieces."""
+    return [_waiting(row) for row in tx.all(_PENDING, after=after, most=most)]
+
+
+def pending_in(tx: Tx, conversation: ConversationId, after: int = 0, most: int = 1 << 30) -> list[Waiting]:
+    return [_waiting(row) for row in tx.all(_PENDING_IN, conversation=conversation, after=after, most=most)]
+
+
+def waiting_in(tx: Tx, conversation: ConversationId, most: int) -> int:
+    """How many rows wait in a conversation, counted up to `most`."""
+    return tx.number(_WAITING_IN, conversation=conversation, most=most)
+
+
+def pending_count(tx: Tx) -> int:
+    return tx.number(_PENDING_COUNT)
+
+
+def old_pending(tx: Tx, before: datetime, most: int) -> list[Waiting]:
+    """Rows that wait since before then, in order."""
+    return [_waiting(row) for row in tx.all(_OLD_PENDING, before=to_us(before), most=most)]
+
+
+def taken_by(tx: Tx, turn: TurnId) -> list[Waiting]:
+    return [_waiting(row) for row in tx.all(_TAKEN_BY, turn=turn)]
+
+
+def take(tx: Tx, rows: Sequence[RowId], turn: TurnId) -> None:
+    """A turn takes rows that wait."""
+    for row in rows:
+        if tx.run(_TAKE, row=row, turn=turn) != 1:
+            raise LookupError(f"row {row} does not wait")
+
+
+def release(tx: Tx, turn: TurnId) -> None:
+    """What the turn took waits again."""
+    tx.run(_RELEASE, turn=turn)
+
+
+def finish(tx: Tx, row: RowId, fate: Fate, at: datetime, why: str = "") -> bool:
+    """Give a row its fate; False if it had one."""
+    return tx.run(_FINISH, row=row, to=fate, why=why, at=to_us(at)) == 1
+
+
+def finish_turn(tx: Tx, turn: TurnId, answered: RowId | None, at: datetime, why: str = "") -> None:
+    """Every row that the turn took: the last one is answered, those before it were merged into it."""
+    if answered is not None:
+        finish(tx, answered, Fate.ANSWERED, at, why)
+    tx.run(_FINISH_TURN, turn=turn, to=Fate.MERGED, why=turn, at=to_us(at))
+
+
+def close_before(tx: Tx, conversation: ConversationId, before: RowId, at: datetime) -> int:
+    """A control command closes the ordered rows that were accepted before it; how many there were."""
+    return tx.run(_CLOSE_BEFORE, conversation=conversation, before=before, why=str(before), at=to_us(at))
+
+
+def become_message(tx: Tx, row: RowId, said: str) -> bool:
+    """A command whose effect is a turn goes on as an ordinary message with its own id, hence at its own place."""
+    return tx.run(_BECOME, row=row, to_text=said) == 1
+
+
+def edit(tx: Tx, account: str, dedupe: str, identity: str, said: str) -> bool:
+    """Replace the text of an ordinary message that still waits, for the one who sent it; False if none waits."""
+    return tx.run(_EDIT, for_account=account, for_dedupe=dedupe, by=identity, to_text=said) == 1
+
+
+def forget(tx: Tx, before: datetime, most: int) -> int:
+    """Remove rows that were done before then; how many."""
+    return tx.run(_FORGET, before=to_us(before), most=most)

@@ -1,0 +1,158 @@
+"""People, their identities, and the codes that strangers wait with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import delete, func, select, update
+
+from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
+from core.store.tables import identities, pairings, people
+from core.vocabulary import BotName, ChatId, ChatKind
+
+
+class Role(StrEnum):
+    OWNER = "owner"
+    USER = "user"
+    GUEST = "guest"
+    BLOCKED = "blocked"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Person:
+    id: str
+    name: str
+    role: Role
+    identities: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Known:
+    """What the store knows of an identity."""
+
+    person: str
+    role: Role
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pairing:
+    """A stranger's code: shown once, good until `expires_at`."""
+
+    code: str
+    identity: str
+    name: str
+    bot: BotName
+    chat: ChatId
+    kind: ChatKind
+    expires_at: datetime
+
+
+_KNOWN = Sql(
+    select(people.c.id, people.c.role)
+    .join(identities, identities.c.person_id == people.c.id)
+    .where(identities.c.identity == text("identity"))
+)
+_PEOPLE = Sql(select(people).order_by(people.c.created_at, people.c.id))
+_PERSON = Sql(select(people).where(people.c.id == text("id")))
+_IDENTITIES = Sql(
+    select(identities.c.identity).where(identities.c.person_id == text("id")).order_by(identities.c.identity)
+)
+_INSERT_PERSON = insert(people, "id", "name", "role", "created_at")
+_INSERT_IDENTITY = insert(identities, "identity", "person_id", "name", "created_at", once=["identity"])
+_ROLE = Sql(update(people).where(people.c.id == text("row")).values(role=text("to")))
+_OWNERS = Sql(select(func.count()).select_from(people).where(people.c.role == "owner"))
+_INSERT_PAIRING = insert(
+    pairings, "code", "identity", "name", "bot", "chat", "kind", "created_at", "expires_at", returning="code",
+    once=["identity"],
+)  # fmt: skip
+_PAIRING = Sql(select(pairings).where(pairings.c.code == text("code"), pairings.c.expires_at > integer("at")))
+_PAIRINGS = Sql(select(pairings).where(pairings.c.expires_at > integer("at")).order_by(pairings.c.created_at))
+_PAIRING_COUNT = Sql(select(func.count()).select_from(pairings).where(pairings.c.expires_at > integer("at")))
+_UNPAIR = Sql(delete(pairings).where(pairings.c.code == text("code")))
+_EXPIRE = Sql(delete(pairings).where(pairings.c.expires_at <= integer("at")))
+_EXPIRE_ONE = Sql(
+    delete(pairings).where(pairings.c.identity == text("identity"), pairings.c.expires_at <= integer("at"))
+)
+
+
+def known(tx: Tx, identity: str) -> Known | None:
+    row = tx.one(_KNOWN, identity=identity)
+    return None if row is None else Known(person=row.text("id"), role=Role(row.text("role")))
+
+
+def _person(tx: Tx, row: Row) -> Person:
+    return Person(
+        id=row.text("id"),
+        name=row.text("name"),
+        role=Role(row.text("role")),
+        identities=tuple(found.text("identity") for found in tx.all(_IDENTITIES, id=row.text("id"))),
+    )
+
+
+def everybody(tx: Tx) -> list[Person]:
+    return [_person(tx, row) for row in tx.all(_PEOPLE)]
+
+
+def add(tx: Tx, person: Person, at: datetime) -> None:
+    tx.run(_INSERT_PERSON, id=person.id, name=person.name, role=person.role, created_at=to_us(at))
+    for identity in person.identities:
+        tx.run(_INSERT_IDENTITY, identity=identity, person_id=person.id, name=person.name, created_at=to_us(at))
+
+
+def set_role(tx: Tx, person: str, role: Role) -> Person | None:
+    """The person as it is then; None if there is none with this id."""
+    if tx.run(_ROLE, row=person, to=role) == 0:
+        return None
+    row = tx.one(_PERSON, id=person)
+    return None if row is None else _person(tx, row)
+
+
+def owners(tx: Tx) -> int:
+    return tx.number(_OWNERS)
+
+
+def _pairing(row: Row) -> Pairing:
+    return Pairing(
+        code=row.text("code"),
+        identity=row.text("identity"),
+        name=row.text("name"),
+        bot=BotName(row.text("bot")),
+        chat=ChatId(row.text("chat")),
+        kind=ChatKind(row.text("kind")),
+        expires_at=row.time("expires_at"),
+    )
+
+
+def offer(tx: Tx, pairing: Pairing, at: datetime) -> bool:
+    """Keep a stranger's code; False if one was given that is still good."""
+    tx.run(_EXPIRE_ONE, identity=pairing.identity, at=to_us(at))
+    made = tx.one(
+        _INSERT_PAIRING, code=pairing.code, identity=pairing.identity, name=pairing.name, bot=pairing.bot,
+        chat=pairing.chat, kind=pairing.kind, created_at=to_us(at), expires_at=to_us(pairing.expires_at),
+    )  # fmt: skip
+    return made is not None
+
+
+def pairing(tx: Tx, code: str, at: datetime) -> Pairing | None:
+    row = tx.one(_PAIRING, code=code, at=to_us(at))
+    return None if row is None else _pairing(row)
+
+
+def waiting(tx: Tx, at: datetime) -> Sequence[Pairing]:
+    """Codes that are still good, oldest first."""
+    return [_pairing(row) for row in tx.all(_PAIRINGS, at=to_us(at))]
+
+
+def waiting_count(tx: Tx, at: datetime) -> int:
+    return tx.number(_PAIRING_COUNT, at=to_us(at))
+
+
+def unpair(tx: Tx, code: str) -> None:
+    tx.run(_UNPAIR, code=code)
+
+
+def expire(tx: Tx, at: datetime) -> int:
+    return tx.run(_EXPIRE, at=to_us(at))

@@ -1,0 +1,65 @@
+"""SQLite as a `Database`: one writer that does every checkpoint, readers that can't write, durable at each commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from pysqlite3 import dbapi2 as sqlite
+
+from core.errors import StoreCorrupt, StoreError, StoreFull
+from core.store.engine import Connection
+from core.store.sql import Cursor
+
+GROUP = 256
+"""Units in one commit at most; at under 1 ms each they hold the write lock for a fraction of a second at worst."""
+
+LEAST_VERSION = (3, 51, 3)
+"""Before it two connections could corrupt a WAL database when both checkpoint (sqlite.org, "WAL reset" fix)."""
+
+_COMMON = ("foreign_keys=ON", "recursive_triggers=ON", "busy_timeout=5000", "temp_store=MEMORY", "trusted_schema=OFF")
+_WRITER = ("journal_mode=WAL", "synchronous=FULL", "journal_size_limit=67108864")
+_READER = ("query_only=ON", "wal_autocheckpoint=0")
+
+
+class SqliteDatabase:
+    """The file at `path`."""
+
+    dialect = "sqlite"
+    writers = 1
+    group = GROUP
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def connect(self, *, readonly: bool) -> Connection:
+        if sqlite.sqlite_version_info < LEAST_VERSION:
+            raise StoreError(f"SQLite {sqlite.sqlite_version} can corrupt its log; install pysqlite3 0.6.1 or newer")
+        try:
+            connection = sqlite.connect(
+                str(self.path), isolation_level=None, check_same_thread=False, cached_statements=512
+            )
+            for pragma in (*_COMMON, *(_READER if readonly else _WRITER)):
+                connection.execute(f"PRAGMA {pragma}")
+        except sqlite.Error as error:
+            raise self.translate(error) or StoreError(str(error)) from error
+        return cast("Connection", connection)
+
+    def begin(self, cursor: Cursor, *, readonly: bool) -> None:
+        cursor.execute("BEGIN" if readonly else "BEGIN IMMEDIATE", {})
+
+    def translate(self, error: Exception) -> StoreError | None:
+        if not isinstance(error, sqlite.Error):
+            return None
+        text = str(error)
+        if "disk is full" in text or "disk I/O error" in text:
+            return StoreFull(f"the store can't grow: {text}; free space on the disk of {self.path}")
+        if "malformed" in text or "not a database" in text:
+            return StoreCorrupt(f"{self.path} is damaged: {text}")
+        return StoreError(text)
+
+    def again(self, error: Exception) -> bool:
+        return isinstance(error, sqlite.OperationalError) and "locked" in str(error)
+
+    def broken(self, error: Exception) -> bool:
+        return False

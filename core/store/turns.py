@@ -1,0 +1,147 @@
+"""Turns: inbound messages answered together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select, update
+
+from core.store.conversations import ConversationId, SessionId
+from core.store.sql import Row, Sql, Tx, insert, integer, text, to_us
+from core.store.tables import turns
+from core.vocabulary import Address, BotName, ChatId, ChatKind, MessageId, Outcome, ThreadId, TurnId
+
+RUNNING = "running"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """`state` is running or an `Outcome`. `user_seq` is the seq of its last user entry. `attempt` counts from 1 and is
+    raised before the work, so that the death of the process can't repeat it for ever."""
+
+    id: TurnId
+    conversation: ConversationId
+    session: SessionId
+    state: str
+    attempt: int
+    author: str
+    address: Address
+    kind: ChatKind
+    user_seq: int
+    agent: str
+    opened_at: datetime
+
+
+_t = turns.c
+_INSERT = insert(
+    turns, "id", "conversation_id", "session_id", "state", "attempt", "author", "bot", "chat", "thread", "reply_to",
+    "kind", "user_seq", "agent", "opened_at",
+)  # fmt: skip
+_GET = Sql(select(turns).where(_t.id == text("id")))
+_RUNNING = Sql(select(turns).where(_t.state == RUNNING).order_by(_t.opened_at, _t.id))
+_RUNNING_IN = Sql(select(turns).where(_t.state == RUNNING, _t.conversation_id == integer("conversation")))
+_SUSPENDED_IN = Sql(select(turns).where(_t.state == "suspended", _t.conversation_id == integer("conversation")))
+_LAST_OF = Sql(
+    select(turns).where(_t.session_id == text("session")).order_by(_t.opened_at.desc(), _t.id.desc()).limit(1)
+)
+_CLOSE = Sql(
+    update(turns)
+    .where(_t.id == text("row"))
+    .values(state=text("to"), closed_at=integer("at"), usage=text("used"), reference=text("ref"))
+)
+_ATTEMPT = Sql(update(turns).where(_t.id == text("row")).values(attempt=_t.attempt + 1))
+_STEERED = Sql(update(turns).where(_t.id == text("row")).values(user_seq=integer("seq")))
+_COUNTS = Sql(
+    select(_t.state, func.count().label("n")).where(_t.state.in_(("running", "suspended"))).group_by(_t.state)
+)
+_OPEN_IN = Sql(
+    select(func.count()).where(_t.state.in_(("running", "suspended")), _t.conversation_id == integer("conversation"))
+)
+
+
+def _from_row(row: Row) -> Turn:
+    thread, reply_to = row.text_or_none("thread"), row.text_or_none("reply_to")
+    return Turn(
+        id=TurnId(row.text("id")),
+        conversation=ConversationId(row.integer("conversation_id")),
+        session=SessionId(row.text("session_id")),
+        state=row.text("state"),
+        attempt=row.integer("attempt"),
+        author=row.text("author"),
+        address=Address(
+            bot=BotName(row.text("bot")),
+            chat=ChatId(row.text("chat")),
+            thread=None if thread is None else ThreadId(thread),
+            reply_to=None if reply_to is None else MessageId(reply_to),
+        ),
+        kind=ChatKind(row.text("kind")),
+        user_seq=row.integer("user_seq"),
+        agent=row.text("agent"),
+        opened_at=row.time("opened_at"),
+    )
+
+
+def start(tx: Tx, turn: Turn) -> None:
+    """Open a turn. The schema allows one running turn in a conversation."""
+    address = turn.address
+    tx.run(
+        _INSERT, id=turn.id, conversation_id=turn.conversation, session_id=turn.session, state=turn.state,
+        attempt=turn.attempt, author=turn.author, bot=address.bot, chat=address.chat, thread=address.thread,
+        reply_to=address.reply_to, kind=turn.kind, user_seq=turn.user_seq, agent=turn.agent,
+        opened_at=to_us(turn.opened_at),
+    )  # fmt: skip
+
+
+def get(tx: Tx, turn: TurnId) -> Turn:
+    row = tx.one(_GET, id=turn)
+    if row is None:
+        raise LookupError(f"no turn {turn}")
+    return _from_row(row)
+
+
+def running(tx: Tx) -> list[Turn]:
+    """Those that the last process left running, oldest first."""
+    return [_from_row(row) for row in tx.all(_RUNNING)]
+
+
+def running_in(tx: Tx, conversation: ConversationId) -> Turn | None:
+    row = tx.one(_RUNNING_IN, conversation=conversation)
+    return None if row is None else _from_row(row)
+
+
+def suspended_in(tx: Tx, conversation: ConversationId) -> list[Turn]:
+    return [_from_row(row) for row in tx.all(_SUSPENDED_IN, conversation=conversation)]
+
+
+def open_in(tx: Tx, conversation: ConversationId) -> int:
+    """How many turns of the conversation run or are suspended."""
+    return tx.number(_OPEN_IN, conversation=conversation)
+
+
+def last_of(tx: Tx, session: SessionId) -> Turn | None:
+    row = tx.one(_LAST_OF, session=session)
+    return None if row is None else _from_row(row)
+
+
+def close(tx: Tx, turn: TurnId, outcome: Outcome, at: datetime, usage: Mapping[str, int], reference: str = "") -> None:
+    """End or suspend it. `reference` is what people are told, to find the error in the log by."""
+    tx.run(
+        _CLOSE, row=turn, to=outcome, at=to_us(at), used=json.dumps(usage) if usage else None, ref=reference or None
+    )  # fmt: skip
+
+
+def try_again(tx: Tx, turn: TurnId) -> None:
+    """Count another attempt, before its work."""
+    tx.run(_ATTEMPT, row=turn)
+
+
+def steered(tx: Tx, turn: TurnId, seq: int) -> None:
+    tx.run(_STEERED, row=turn, seq=seq)
+
+
+def counts(tx: Tx) -> dict[str, int]:
+    """How many run and are suspended, in the whole store."""
+    return {row.text("state"): row.integer("n") for row in tx.all(_COUNTS)}
