@@ -16,7 +16,7 @@ _LIMIT_BYTES: Final = 4 * 1024 * 1024
 _AT_LINE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)\Z")
 # The commonest slips, by the line that tomllib stumbles over, and what to write instead.
 _SLIPS: Final = (
-    (re.compile(r"[\u2018\u2019\u201c\u201d\u00ab\u00bb]"), "use straight quotes"),
+    (re.compile(r".*[\u2018\u2019\u201c\u201d\u00ab\u00bb]"), "use straight quotes"),
     (re.compile(r"""\s*[\w."'-]+\s*:(\s|\Z)"""), "write KEY = VALUE"),
     (re.compile(r"[^=]*=\s*(true|false|yes|no|on|off)\s*(#|\Z)", re.IGNORECASE), "write true or false"),
     (re.compile(r"[^=]*=\s*(none|null|nil|~)?\s*(#|\Z)", re.IGNORECASE), "leave the line out for the default"),

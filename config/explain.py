@@ -17,6 +17,8 @@ from config.settings import AGENT_BACKENDS, PLATFORMS, BotPart, Settings
 from config.sources import shown
 
 _TAGGED: Final[Mapping[str, Mapping[str, type[BaseModel]]]] = {"bots": PLATFORMS, "agents": AGENT_BACKENDS}
+_NO_TABLE: Final = frozenset({"model_type", "model_attributes_type", "mapping_type", "dict_type"})
+_ABOUT_TABLES: Final = frozenset({"frontdesk", "extra_forbidden", "union_tag_not_found", "union_tag_invalid"})
 _YES: Final = frozenset({"true", "yes", "on", "1", "enabled"})
 _NO: Final = frozenset({"false", "no", "off", "0", "disabled"})
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?\Z")
@@ -41,9 +43,8 @@ def explain(error: ErrorDetails) -> Explained:
     """The option that an error is about, what is wrong and what to write. Holds no value that may be a secret."""
     path = _path(error["loc"])
     message, hint = _words(error, path)
-    return Explained(
-        path=path, is_table=isinstance(error["input"], dict) and error["type"] != "missing", message=message, hint=hint
-    )
+    is_table = error["type"] in _NO_TABLE or (isinstance(error["input"], dict) and error["type"] in _ABOUT_TABLES)
+    return Explained(path=path, is_table=is_table, message=message, hint=hint)
 
 
 def _path(loc: KeyPath) -> KeyPath:
@@ -84,7 +85,7 @@ def _type_words(error: ErrorDetails, key: str, given: object) -> tuple[str, str]
             return "must be text in quotes", _text_hint(key, given)
         case "tuple_type":
             return "must be a list", _list_hint(key, given)
-        case "model_type" | "model_attributes_type" | "mapping_type" | "dict_type" | "dataclass_type":
+        case kind if kind in _NO_TABLE:
             return (
                 "must be a table",
                 f"write [{'.'.join(str(part) for part in _path(error['loc']))}] and its options below",

@@ -93,6 +93,11 @@ def _factory(text: str) -> str:
     return text
 
 
+def _listed(given: object) -> object:
+    # A strict tuple takes no list, and TOML has nothing else; a lax one would take a table's keys.
+    return tuple(given) if isinstance(given, list) else given
+
+
 def _scalar(given: object) -> object:
     if isinstance(given, str | int | float):
         return given
@@ -127,6 +132,5 @@ Backend = Annotated[str, AfterValidator(_factory)]
 BotToken = Annotated[Secret, AfterValidator(_bot_token)]
 StoreUrl = Annotated[PrivateUrl, AfterValidator(_store)]
 Proxy = Annotated[PrivateUrl, AfterValidator(_proxy)]
-# A tuple is strict about tuples, and TOML has only lists; its items stay strict.
-Identities = Annotated[tuple[Annotated[Identity, BeforeValidator(parse_identity)], ...], Field(strict=False)]
-Groups = Annotated[tuple[Annotated[str, BeforeValidator(_group)], ...], Field(strict=False)]
+Identities = Annotated[tuple[Annotated[Identity, BeforeValidator(parse_identity)], ...], BeforeValidator(_listed)]
+Groups = Annotated[tuple[Annotated[str, BeforeValidator(_group)], ...], BeforeValidator(_listed)]

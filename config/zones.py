@@ -16,10 +16,8 @@ def zone_exists(name: str) -> bool:
     """Whether `name` is an IANA zone that can be loaded here."""
     try:
         ZoneInfo(name)
-    except (OSError, ValueError):
-        # ZoneInfoNotFoundError for unknown names on some paths is a KeyError, on others a directory's OSError.
-        return False
-    except KeyError:
+    except (KeyError, OSError, ValueError):
+        # KeyError: unknown; OSError: a directory or too long; ValueError: a path out of the data.
         return False
     return bool(name)
 

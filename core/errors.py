@@ -7,6 +7,7 @@ FrontdeskError                what, and what to tell the person (`user_notice`)
 |   +-- StoreCorrupt          the file is damaged; never opened, never replaced
 |   +-- StoreTooNew           a newer Frontdesk wrote it
 |   +-- StoreFull             no space left; certain: nothing was written
+|   +-- StoreUncertain        the connection broke during a commit: it may have happened
 |   +-- FenceLost             another owner took over the conversation
 +-- BotError
 |   +-- BotRejected           the platform refuses the account (token): this bot only
@@ -19,12 +20,14 @@ FrontdeskError                what, and what to tell the person (`user_notice`)
 |       +-- ChatDead          the platform refuses this chat
 |       +-- Unknown           no answer: it may have arrived
 +-- AgentError                the agent failed; told in the notice's words, never in its own
++-- NotRunning                no daemon listens on the socket
++-- VerbFailed                a verb of the command line was not carried out; `code` is the exit code
 +-- Refused                   a person asked for what is not allowed or not there
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 class FrontdeskError(Exception):
@@ -60,6 +63,12 @@ class StoreFull(StoreError):
 
     retryable = True
     user_notice = "disk_full"
+
+
+class StoreUncertain(StoreError):
+    """The connection to the database broke during the commit: it may have happened."""
+
+    certain = False
 
 
 class FenceLost(StoreError):
@@ -120,6 +129,19 @@ class AgentError(FrontdeskError):
     """An agent can't answer. The text is for the log; people get `user_notice` and a reference id."""
 
     user_notice = "agent_failed"
+
+
+class NotRunning(FrontdeskError):
+    """No daemon listens on the socket of this state directory."""
+
+
+class VerbFailed(FrontdeskError):
+    """A verb of the command line was not carried out. The text is for the one who typed it."""
+
+    def __init__(self, words: str, *, code: Literal[1, 2] = 1) -> None:
+        """`code` is the exit code: 1 it failed, 2 it was asked wrongly."""
+        super().__init__(words)
+        self.code: Literal[1, 2] = code
 
 
 class Refused(FrontdeskError):

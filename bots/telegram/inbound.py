@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
+from core.delivery.split import utf16_units
 from core.vocabulary import (
     Address,
     BotName,
@@ -58,6 +59,16 @@ class _Unreadable(Exception):
     """A field that is read is missing or has a wrong type; the text names it and holds nothing of its value."""
 
 
+def account(bot: BotName, told: object) -> Account | None:
+    """Who getMe says that we are; None if it does not."""
+    if not isinstance(told, dict):
+        return None
+    try:
+        return Account(bot=bot, id=_int(told, "id"), username=_get(told, "username", str))
+    except _Unreadable:
+        return None
+
+
 def update_id(update: object) -> int | None:
     """The number that an offset confirms, or None if the update has none that can be used."""
     value = update.get("update_id") if isinstance(update, dict) else None
@@ -95,7 +106,7 @@ def _message(event: EventId, message: _Json, us: Account) -> Message | None:
         sender=said.sender,
         text=said.text,
         sent_at=_time(message, "date"),
-        addressed=said.kind is ChatKind.DIRECT or said.to_us,
+        addressed=said.to_us,
         more_likely=said.full,
     )
 
@@ -138,15 +149,10 @@ def _said(message: _Json, us: Account) -> _Said | None:
     if not words:
         return None
     spans = _spans(message, "entities" if written is not None else "caption_entities")
-    text, to_us = words, True
-    if kind is ChatKind.GROUP:
-        heard = _heard(words, spans, us)
-        if heard is None:
-            return None
-        text, named = heard
-        to_us = named or _answers(message, us)
-    elif (command := _COMMAND.match(words)) and _is_name(command[2], us):
-        text = command[1] + words[command.end() :]
+    heard = _heard(words, spans, us) if kind is ChatKind.GROUP else (_without_suffix(words, us), True)
+    if heard is None:
+        return None
+    text, named = heard
     message_id = MessageId(str(_int(message, "message_id")))
     return _Said(
         message=message_id,
@@ -158,8 +164,8 @@ def _said(message: _Json, us: Account) -> _Said | None:
         kind=kind,
         sender=_sender(message, chat),
         text=_storable(text),
-        to_us=to_us,
-        full=written is not None and _utf16_at_least(written, _SPLIT_FROM_UTF16),
+        to_us=named or _answers(message, us),
+        full=written is not None and utf16_units(written) >= _SPLIT_FROM_UTF16,
     )
 
 
@@ -179,15 +185,18 @@ class _Span:
 def _heard(words: str, spans: Sequence[_Span], us: Account) -> tuple[str, bool] | None:
     """The text without our name at its start, and whether it names us. None if it is another bot's command."""
     if command := _COMMAND.match(words):
-        if command[2] and not _is_name(command[2], us):
-            return None
-        return command[1] + words[command.end() :], True
+        return (_without_suffix(words, us), True) if command[2] is None or _is_name(command[2], us) else None
     naming = _naming(words, spans, us)
     first = next((span for span in naming if span.start == 0), None)
     if first is None:
         return words, bool(naming)
     rest = words.encode("utf-16-le", "surrogatepass")[first.end * 2 :].decode("utf-16-le", "surrogatepass")
     return _AFTER_NAME.sub("", rest, count=1).strip() or words, True
+
+
+def _without_suffix(words: str, us: Account) -> str:
+    command = _COMMAND.match(words)
+    return command[1] + words[command.end() :] if command and _is_name(command[2], us) else words
 
 
 def _naming(words: str, spans: Sequence[_Span], us: Account) -> list[_Span]:
@@ -289,7 +298,3 @@ def _time(record: _Json, key: str) -> datetime:
 
 def _storable(text: str) -> str:
     return _UNSTORABLE.sub("\ufffd", text)
-
-
-def _utf16_at_least(text: str, units: int) -> bool:
-    return len(text) >= units or len(text.encode("utf-16-le", "surrogatepass")) >= units * 2

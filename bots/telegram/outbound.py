@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -28,7 +29,8 @@ CAPABILITIES: Final = Capabilities(
 )
 
 READ_TIMEOUT_S: Final = 20.0
-_WHOLE_CALL_SLACK_S: Final = 30.0
+_NOTHING: Final[Mapping[str, object]] = {}
+_DRIP_S: Final = 30.0
 _DEFAULT_FLOOD_WAIT_S: Final = 5.0
 _NEVER_LEFT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 _DEAD_CHAT: Final = (
@@ -57,7 +59,9 @@ class HttpTrouble(sdk.TelegramError):
         self.wait_s = wait_s
 
 
-async def call(api: telegram.Bot, method: str, read_timeout_s: float = READ_TIMEOUT_S, **arguments: object) -> Any:
+async def call(
+    api: telegram.Bot, method: str, arguments: Mapping[str, object] = _NOTHING, read_timeout_s: float = READ_TIMEOUT_S
+) -> Any:
     """Call a method of the Bot API and return its raw result. Raises `telegram.error.TelegramError` only.
 
     The method is written get_Updates: the SDK then does not warn that it has a typed method of its own, whose one
@@ -65,8 +69,8 @@ async def call(api: telegram.Bot, method: str, read_timeout_s: float = READ_TIME
     """
     try:
         # The SDK's timeout is per read: an answer that drips would hold the caller for ever.
-        async with asyncio.timeout(read_timeout_s + _WHOLE_CALL_SLACK_S):
-            return await api.do_api_request(method, api_kwargs=arguments, read_timeout=read_timeout_s)
+        async with asyncio.timeout(read_timeout_s + _DRIP_S):
+            return await api.do_api_request(method, api_kwargs=dict(arguments), read_timeout=read_timeout_s)
     except TimeoutError as error:
         raise sdk.TimedOut from error
 
@@ -97,20 +101,34 @@ async def edit(api: telegram.Bot, delivery: Delivery, message: MessageId) -> Non
 
 async def typing(api: telegram.Bot, address: Address) -> None:
     """Show the typing sign. Raises `telegram.error.TelegramError`."""
-    thread = {} if address.thread is None else {"message_thread_id": address.thread}
-    await call(api, "send_Chat_Action", chat_id=address.chat, action="typing", **thread)
+    arguments: dict[str, object] = {"chat_id": address.chat, "action": "typing"}
+    if address.thread is not None:
+        arguments["message_thread_id"] = address.thread
+    await call(api, "send_Chat_Action", arguments)
 
 
 async def _say(api: telegram.Bot, method: str, source: str, where: dict[str, object]) -> Any:
     """The rendered text; where Telegram can't take what was rendered, the same words plainly."""
-    text, entities = markup.render(source)
-    where["link_preview_options"] = {"is_disabled": True}
+    where = {**where, "link_preview_options": {"is_disabled": True}}
     try:
-        return await call(api, method, text=text, entities=entities, **where)
+        return await call(api, method, {**where, **_text(markup.render(source))})
     except sdk.BadRequest as error:
         if not _about_rendering(error):
             raise
-    return await call(api, method, text=markup.plain(source), **where)
+    return await call(api, method, {**where, **_text(markup.plain(source))})
+
+
+def _text(rendered: markup.Rendered) -> dict[str, object]:
+    return {"text": rendered.text, "entities": [_entity(entity) for entity in rendered.entities]}
+
+
+def _entity(entity: markup.Entity) -> dict[str, object]:
+    written: dict[str, object] = {"type": entity.type, "offset": entity.offset, "length": entity.length}
+    if entity.url is not None:
+        written["url"] = entity.url
+    if entity.language is not None:
+        written["language"] = entity.language
+    return written
 
 
 def _about_rendering(error: sdk.BadRequest) -> bool:
@@ -124,13 +142,14 @@ def in_our_words(token: str) -> Iterator[None]:
     try:
         yield
     except sdk.TelegramError as error:
-        leaks = any(token in f"{link} {link!r}" for link in (error, *_causes(error)))
+        leaks = any(token.lower() in f"{link} {link!r}".lower() for link in (error, *_causes(error)))
         raise ours(error, token) from (None if leaks else error)
 
 
 def ours(error: sdk.TelegramError, token: str) -> BotError:
     """What an error of the SDK means to us: the only place that judges one. The result never holds the token."""
-    said = f"Telegram: {error.message.replace(token, 'TOKEN')[:200]}"
+    words = re.sub(re.escape(token), "TOKEN", error.message, flags=re.IGNORECASE)  # the SDK may have changed its case
+    said = f"Telegram: {words[:200]}"
     match error:
         case HttpTrouble(status=429):
             return FloodWait(error.wait_s or _DEFAULT_FLOOD_WAIT_S)
@@ -145,7 +164,7 @@ def ours(error: sdk.TelegramError, token: str) -> BotError:
         case sdk.Forbidden():
             return ChatDead(said)
         case sdk.BadRequest():
-            return ChatDead(said) if any(words in said.lower() for words in _DEAD_CHAT) else Rejected(said)
+            return ChatDead(said) if any(sign in said.lower() for sign in _DEAD_CHAT) else Rejected(said)
         case _ if any(isinstance(cause, _NEVER_LEFT) for cause in _causes(error)):
             return NotSent(f"Telegram can't be reached ({_innermost(error)})")
         case _:

@@ -26,4 +26,5 @@ def message_of(line: str, *, bot: BotName, unique: str, at: datetime) -> Message
         text=line.rstrip("\r\n"),
         sent_at=at,
         addressed=True,
+        conversation="local",
     )

@@ -9,14 +9,14 @@ from typing import Final
 TEXT_LIMIT: Final = 1_000_000
 """Code points of one message; longer answers come in several."""
 
-_KEPT = "\n\t"
+_KEPT: Final = "\n\t"
 _PICTURES: Final = {
     **{code: chr(0x2400 + code) for code in range(0x20) if chr(code) not in _KEPT},
     0x7F: "\u2421",
-    **{code: "\ufffd" for code in range(0x80, 0xA0)},
-    **{code: "\ufffd" for code in range(0xD800, 0xE000)},
+    **dict.fromkeys(range(0x80, 0xA0), "\ufffd"),
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
 }
-"""Control characters have pictures (Unicode block 2400), so that no text can command the terminal."""
+"""Control characters have pictures (Unicode block 2400) or are replaced, so that no text can command the terminal."""
 
 
 def visible(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -33,6 +33,8 @@ _PROMPT: Final = "> "
 _WORKING: Final = "…"
 _TAIL_CHARACTERS: Final = 8_000
 """Of a block that is still being written, more than this is drawn without markup, so that drawing stays quick."""
+_PARSED_CHARACTERS: Final = 32_000
+"""A block that is still being written and longer than this is not looked at again before it is final."""
 
 
 class _Growing:
@@ -56,7 +58,9 @@ class PromptScreen:
     def __init__(self, *, history: Path | None) -> None:
         self._input: Input = Vt100Input(sys.stdin)
         # No cursor position requests: a terminal that answers late would type its answers into the prompt.
-        self._output: Output = Vt100_Output.from_pty(sys.stdout, enable_cpr=False)
+        output = Vt100_Output.from_pty(sys.stdout)
+        output.enable_cpr = False
+        self._output: Output = output
         self._session: PromptSession[str] = PromptSession(
             self._above_and_prompt,
             history=_history(history),
@@ -72,7 +76,7 @@ class PromptScreen:
         self._waiting = 0
         self._working = False
 
-    async def lines(self) -> AsyncIterator[str]:
+    async def lines(self) -> AsyncGenerator[str, None]:
         asking = asyncio.create_task(self._ask())
         try:
             while (line := await self._typed.get()) is not None:
@@ -102,6 +106,8 @@ class PromptScreen:
     async def settle(self) -> None:
         async with self._drawing:
             await self._finish()
+        self._working = False
+        self._session.app.invalidate()
 
     async def working(self, on: bool) -> None:
         self._working = on
@@ -146,8 +152,10 @@ class PromptScreen:
         if not text.startswith(growing.printed):
             growing.printed = ""  # it became another text: that one is shown whole
         growing.text = text
-        if length := await asyncio.to_thread(finished, growing.rest):
-            await self._print(await self._rendered(growing.rest[:length]) + "\n")
+        rest = growing.rest
+        if len(rest) <= _PARSED_CHARACTERS and (length := await asyncio.to_thread(finished, rest)):
+            self._tail = ""
+            await self._print(await self._rendered(rest[:length]) + "\n")
             growing.printed = text[: len(growing.printed) + length]
         rest = growing.rest
         self._tail = await self._rendered(rest) if len(rest) <= _TAIL_CHARACTERS else rest[-_TAIL_CHARACTERS:]
@@ -162,7 +170,7 @@ class PromptScreen:
             self._tail = ""
             await self._print(ansi + "\n")
             growing.printed = growing.text
-        self._tail, self._working = "", False
+        self._tail = ""
 
     async def _rendered(self, text: str) -> str:
         return await asyncio.to_thread(to_ansi, text, self._output.get_size().columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Final
 
 from markdown_it import MarkdownIt
@@ -13,6 +14,7 @@ from rich.markdown import Markdown
 PLAIN_ABOVE: Final = 100_000
 """Code points that are rendered at most; a longer text is shown as it is written."""
 
+_PADDING: Final = re.compile(r" +$", re.MULTILINE)
 # What would lose text is left out: HTML and references stay as written, an image becomes a link.
 _PARSER: Final = (
     MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable(["reference", "image"])
@@ -37,7 +39,7 @@ def to_ansi(text: str, width: int) -> str:
         return f"{text.rstrip()}\n"
     screen = io.StringIO()
     Console(file=screen, force_terminal=True, width=max(width, 10), highlight=False, emoji=False).print(_Kept(text))
-    return screen.getvalue()
+    return _PADDING.sub("", screen.getvalue()).strip("\n") + "\n"
 
 
 def finished(text: str) -> int:

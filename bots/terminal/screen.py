@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -41,7 +41,7 @@ class Screen(Protocol):
 class OwnScreen(Screen, Protocol):
     """A screen of this process, which also has the keyboard."""
 
-    def lines(self) -> AsyncIterator[str]:
+    def lines(self) -> AsyncGenerator[str, None]:
         """What is typed, until the end of input."""
 
     def waiting(self, lines: int) -> None:
@@ -75,7 +75,7 @@ async def attend(screen: OwnScreen, listener: Listener) -> None:
 
 
 async def _read_through(screen: OwnScreen, listener: Listener) -> None:
-    async with aclosing(_closable(screen.lines())) as lines:
+    async with aclosing(screen.lines()) as lines:
         async for line in lines:
             ticket = await listener.offer(line)
             if ticket is not None:
@@ -90,7 +90,7 @@ async def _converse(screen: OwnScreen, listener: Listener) -> None:
         tickets.discard(ticket)
         screen.waiting(len(tickets))
 
-    async with asyncio.TaskGroup() as group, aclosing(_closable(screen.lines())) as lines:
+    async with asyncio.TaskGroup() as group, aclosing(screen.lines()) as lines:
         waits = []
         async for line in lines:
             ticket = await listener.offer(line)
@@ -102,11 +102,6 @@ async def _converse(screen: OwnScreen, listener: Listener) -> None:
             waits = [wait for wait in waits if not wait.done()]
         for wait in waits:
             wait.cancel()
-
-
-async def _closable(lines: AsyncIterator[str]) -> AsyncIterator[str]:
-    async for line in lines:
-        yield line
 
 
 async def _unless_gone(screen: OwnScreen, work: Coroutine[None, None, None]) -> None:
@@ -139,7 +134,7 @@ class PlainScreen:
         self._gone = asyncio.Event()
         self._writing = asyncio.Lock()
 
-    def lines(self) -> AsyncIterator[str]:
+    def lines(self) -> AsyncGenerator[str, None]:
         return lines_of(self._input)
 
     def waiting(self, lines: int) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
-from typing import Final
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Final, TypeVar
 
 LINE_LIMIT: Final = 1_048_576
 """Bytes. A longer line comes in pieces."""
@@ -13,8 +15,10 @@ _CHUNK: Final = 65_536
 _ATOMIC: Final = 4096
 """PIPE_BUF on Linux: a pipe that polls as writable takes this much without blocking (pipe(7))."""
 
+_T = TypeVar("_T")
 
-async def lines_of(fd: int) -> AsyncIterator[str]:
+
+async def lines_of(fd: int) -> AsyncGenerator[str, None]:
     """Each line without its end, until end of input; bytes that are no UTF-8 are replaced."""
     rest = b""
     while chunk := await _read(fd):
@@ -22,45 +26,46 @@ async def lines_of(fd: int) -> AsyncIterator[str]:
         for line in lines:
             yield line.decode("utf-8", "replace")
         while len(rest) > LINE_LIMIT:
-            piece = rest[:LINE_LIMIT].decode("utf-8", "ignore")
-            yield piece
-            rest = rest[len(piece.encode()) :] if piece else b""
+            cut = _between_characters(rest, LINE_LIMIT)
+            yield rest[:cut].decode("utf-8", "replace")
+            rest = rest[cut:]
     if rest:
         yield rest.decode("utf-8", "replace")
 
 
 async def write_all(fd: int, data: bytes) -> None:
     """Return when all is written. Raises `OSError` when nobody reads any more."""
-    view = memoryview(data)
-    while view:
-        loop = asyncio.get_running_loop()
-        await _ready(fd, loop.add_writer, loop.remove_writer)
-        try:
-            view = view[os.write(fd, view[:_ATOMIC]) :]
-        except BlockingIOError:
-            continue
+    loop = asyncio.get_running_loop()
+    rest = memoryview(data)
+    while rest:
+        write = partial(os.write, fd, rest[:_ATOMIC])
+        rest = rest[await _when_ready(fd, loop.add_writer, loop.remove_writer, write) :]
 
 
 async def _read(fd: int) -> bytes:
     loop = asyncio.get_running_loop()
+    return await _when_ready(fd, loop.add_reader, loop.remove_reader, partial(os.read, fd, _CHUNK))
+
+
+async def _when_ready(
+    fd: int, watch: Callable[[int, Callable[[], None]], None], unwatch: Callable[[int], bool], do: Callable[[], _T]
+) -> _T:
     while True:
-        await _ready(fd, loop.add_reader, loop.remove_reader)
+        ready = asyncio.Event()
         try:
-            return os.read(fd, _CHUNK)
-        except BlockingIOError:
-            continue
+            watch(fd, ready.set)
+        except PermissionError:  # a regular file: epoll refuses it, and it is always ready
+            return await asyncio.to_thread(do)
+        try:
+            await ready.wait()
+        finally:
+            unwatch(fd)
+        with suppress(BlockingIOError):
+            return do()
 
 
-async def _ready(
-    fd: int, watch: Callable[[int, Callable[[], None]], None], unwatch: Callable[[int], bool]
-) -> None:
-    ready = asyncio.Event()
-    try:
-        watch(fd, ready.set)
-    except PermissionError:  # epoll refuses regular files: they are always ready
-        await asyncio.sleep(0)
-        return
-    try:
-        await ready.wait()
-    finally:
-        unwatch(fd)
+def _between_characters(text: bytes, near: int) -> int:
+    cut = near
+    while cut > near - 4 and text[cut] & 0xC0 == 0x80:
+        cut -= 1
+    return cut

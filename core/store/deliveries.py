@@ -80,7 +80,7 @@ _HOLD = Sql(update(deliveries).where(_d.id == integer("row")).values(message=tex
 _SETTLE = Sql(
     update(deliveries)
     .where(_d.id == integer("row"))
-    .values(role=text("to_role"), text=text("to_text"), state=text("to"), message=text("posted"))
+    .values(role=text("to_role"), text=text("to_text"), state=text("to"), message=text("posted"), done_at=None)
 )
 _DROP = Sql(delete(deliveries).where(_d.id == integer("row")))
 _NEXT = Sql(
@@ -118,6 +118,11 @@ _UNKNOWN_IN = Sql(
     .where(_d.state == "unknown", _d.bot == text("bot"), _d.chat == text("chat"), _d.role != UNKNOWN_NOTICE)
     .order_by(_d.id)
 )
+_SETTLED = Sql(
+    update(deliveries)
+    .where(_d.state == "unknown", _d.bot == text("of_bot"), _d.chat == text("of_chat"))
+    .values(state="failed", error="asked_again", done_at=integer("at"))
+)
 _UNSENT_IN = Sql(
     select(func.count())
     .select_from(deliveries)
@@ -137,7 +142,13 @@ _BLANK = Sql(
     .values(text="")
 )
 _FORGET = Sql(
-    delete(deliveries).where(_d.id.in_(select(_d.id).where(_d.done_at < integer("before")).limit(count("most"))))
+    delete(deliveries).where(
+        _d.id.in_(
+            select(_d.id)
+            .where(_d.done_at < integer("before"), _d.state.in_(("sent", "failed", "unknown")))
+            .limit(count("most"))
+        )
+    )
 )
 
 
@@ -262,6 +273,11 @@ def unknown_notice_waits(tx: Tx, bot: BotName, chat: ChatId) -> bool:
 def unknown_in(tx: Tx, bot: BotName, chat: ChatId) -> Sequence[Posted]:
     """Parts that may or may not have arrived in this chat."""
     return [_from_row(row) for row in tx.all(_UNKNOWN_IN, bot=bot, chat=chat)]
+
+
+def forget_unknown(tx: Tx, bot: BotName, chat: ChatId, at: datetime) -> None:
+    """What may not have arrived was asked for again, so its fate no longer matters."""
+    tx.run(_SETTLED, of_bot=bot, of_chat=chat, at=to_us(at))
 
 
 def unsent_in(tx: Tx, conversation: ConversationId) -> int:

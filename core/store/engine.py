@@ -9,19 +9,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar, cast
 
-from core.errors import StoreError
+from core.errors import StoreError, StoreUncertain
+from core.store.lock import NoLock, ProcessLock
 from core.store.sql import Cursor, Tx
 
 T = TypeVar("T")
 Unit = Callable[[Tx], T]
 
 RETRIES = 5
-"""How often a unit is run again after the database asked for it."""
+"""How often a unit is run again after the database asked for it, or the connection broke before its commit."""
+RETRY_S = 0.05
+"""The wait before the first retry; it doubles, so that a database that restarts is waited for, 1.6 s in all."""
 
 
 class Connection(Protocol):
@@ -47,7 +52,7 @@ class Database(Protocol):
         """How many waiting units share one commit."""
 
     def connect(self, *, readonly: bool) -> Connection:
-        """Raises `StoreError`."""
+        """Raises the driver's error, or `StoreError` where trying again is of no use."""
 
     def begin(self, cursor: Cursor, *, readonly: bool) -> None: ...
 
@@ -58,7 +63,7 @@ class Database(Protocol):
         """Did the database ask to run the unit again?"""
 
     def broken(self, error: Exception) -> bool:
-        """Is the connection lost?"""
+        """Is the connection lost, so that it takes a new one?"""
 
 
 @dataclass(slots=True)
@@ -75,6 +80,14 @@ class _Done:
     error: BaseException | None = None
 
 
+class _Stage(Enum):
+    """How far a transaction is."""
+
+    OPENING = auto()
+    WORKING = auto()
+    COMMITTING = auto()
+
+
 class _Worker(threading.Thread):
     """One connection on one thread."""
 
@@ -85,6 +98,7 @@ class _Worker(threading.Thread):
         self._readonly = readonly
         self._group = 1 if readonly else database.group
         self._connection: Connection | None = None
+        self._stage = _Stage.OPENING
 
     def run(self) -> None:
         while (first := self._jobs.get()) is not None:
@@ -107,40 +121,52 @@ class _Worker(threading.Thread):
         return group, False
 
     def _commit(self, group: list[_Job]) -> list[_Done]:
-        """All in one transaction; if one fails, none of them happened and each gets its own."""
-        if len(group) == 1:
-            return [self._commit_one(group[0])]
-        try:
-            results = self._transaction(group)
-        except Exception:  # noqa: BLE001  # group commit: the culprit is found and told when each runs by itself
-            return [self._commit_one(job) for job in group]
-        return [_Done(job, result) for job, result in zip(group, results, strict=True)]
-
-    def _commit_one(self, job: _Job) -> _Done:
+        """All in one transaction; if a unit fails, none of them happened and each gets its own."""
         for attempt in range(RETRIES + 1):
             try:
-                return _Done(job, self._transaction([job])[0])
+                results = self._transaction(group)
             except Exception as error:  # noqa: BLE001  # group commit: every error goes to the one who awaits the unit
-                if attempt == RETRIES or not self._database.again(error):
-                    return _Done(job, error=self._in_our_words(error))
+                if attempt < RETRIES and self._may_retry(error):
+                    time.sleep(RETRY_S * 2**attempt)
+                    continue
+                if len(group) > 1 and self._stage is not _Stage.OPENING:
+                    return [done for job in group for done in self._commit([job])]
+                return [_Done(job, error=self._in_our_words(error)) for job in group]
+            return [_Done(job, result) for job, result in zip(group, results, strict=True)]
         raise AssertionError("unreachable")
 
+    def _may_retry(self, error: Exception) -> bool:
+        """A connection that broke in the commit may have committed: running the units again could double them."""
+        if self._database.again(error):
+            return True
+        return self._stage is not _Stage.COMMITTING and self._database.broken(error)
+
     def _in_our_words(self, error: Exception) -> Exception:
-        ours = self._database.translate(error)
+        if self._stage is _Stage.COMMITTING and not self._readonly and self._database.broken(error):
+            ours: StoreError | None = StoreUncertain("the connection broke during a commit, which may have happened")
+        else:
+            ours = self._database.translate(error)
+        if ours is None:
+            # A future can't carry StopIteration.
+            ours = StoreError("a unit ran out of an iterator") if isinstance(error, StopIteration) else None
         if ours is None:
             return error
         ours.__cause__ = error
         return ours
 
     def _transaction(self, group: list[_Job]) -> list[object]:
+        self._stage = _Stage.OPENING
         if self._connection is None:
             self._connection = self._database.connect(readonly=self._readonly)
         connection = self._connection
         try:
             cursor = connection.cursor()
             self._database.begin(cursor, readonly=self._readonly)
+            self._stage = _Stage.WORKING
             tx = Tx(cursor, self._database.dialect)
             results = [job.unit(tx) for job in group]
+            cursor.close()
+            self._stage = _Stage.COMMITTING
             connection.commit()
         except BaseException as error:
             self._undo(connection, error)
@@ -186,8 +212,12 @@ def _resolve(done: list[_Done]) -> None:
 class Store:
     """Runs units of work; the only way to the database. Reads and writes are awaited on any event loop."""
 
-    def __init__(self, database: Database, *, readers: int = 2) -> None:
+    def __init__(self, database: Database, *, readers: int = 2, lock: ProcessLock | None = None) -> None:
+        """`lock` is given back when the store is closed."""
         self.database = database
+        self.lock = lock or NoLock()
+        self._door = threading.Lock()
+        self._closed = False
         self._writes: SimpleQueue[_Job | None] = SimpleQueue()
         self._reads: SimpleQueue[_Job | None] = SimpleQueue()
         self._writers = [_Worker(database, self._writes, readonly=False) for _ in range(database.writers)]
@@ -210,14 +240,22 @@ class Store:
     async def _ask(self, jobs: SimpleQueue[_Job | None], unit: Unit[T]) -> T:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[object] = loop.create_future()
-        jobs.put(_Job(cast("Unit[object]", unit), future, loop))
+        with self._door:
+            if self._closed:
+                raise StoreError("the store is closed")
+            jobs.put(_Job(cast("Unit[object]", unit), future, loop))
         return cast("T", await asyncio.shield(future))
 
     def close(self) -> None:
-        """Finish what is queued and end the threads."""
-        for _ in self._writers:
-            self._writes.put(None)
-        for _ in self._readers:
-            self._reads.put(None)
-        for worker in (*self._writers, *self._readers):
+        """Finish what is queued, end the threads and give the lock back. Blocking; a second call does nothing."""
+        with self._door:
+            if self._closed:
+                return
+            self._closed = True
+            for _ in self._writers:
+                self._writes.put(None)
+            for _ in self._readers:
+                self._reads.put(None)
+        for worker in (*self._readers, *self._writers):
             worker.join()
+        self.lock.release()

@@ -14,7 +14,7 @@ from sqlalchemy import and_, delete, func, select, update
 
 from core.store.conversations import ConversationId
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
-from core.store.tables import inbox
+from core.store.tables import idempotency, inbox
 from core.vocabulary import Address, BotName, ChatId, ChatKind, MessageId, RowId, ThreadId, TurnId
 
 
@@ -141,6 +141,7 @@ _CLOSE_BEFORE = Sql(
 _RELEASE = Sql(
     update(inbox).where(_i.turn_id == text("turn"), _i.state == "taken").values(state="pending", turn_id=None)
 )
+_MOVE = Sql(update(inbox).where(_i.turn_id == text("turn"), _i.state == "taken").values(turn_id=text("to")))
 _BECOME = Sql(
     update(inbox)
     .where(_i.id == integer("row"), _i.state == "pending")
@@ -164,7 +165,18 @@ _OLD_PENDING = Sql(
     select(inbox).where(_i.state == "pending", _i.received_at < integer("before")).order_by(_i.id).limit(count("most"))
 )
 _PENDING_COUNT = Sql(select(func.count()).select_from(inbox).where(_i.state == "pending"))
-_FORGET = Sql(delete(inbox).where(_i.id.in_(select(_i.id).where(_i.done_at < integer("before")).limit(count("most")))))
+_FORGET = Sql(
+    delete(inbox).where(
+        _i.id.in_(
+            select(_i.id)
+            .where(
+                _i.done_at < integer("before"),
+                ~select(idempotency.c.row_id).where(idempotency.c.row_id == _i.id).exists(),
+            )
+            .limit(count("most"))
+        )
+    )
+)
 
 
 def _address(row: Row) -> Address:
@@ -253,6 +265,12 @@ def kept(tx: Tx, row: RowId) -> Kept | None:
     return None if found is None else _kept(found)
 
 
+def address_of(tx: Tx, row: RowId) -> Address | None:
+    """Where a row came from."""
+    found = tx.one(_GET, id=row)
+    return None if found is None else _address(found)
+
+
 def pending(tx: Tx, row: RowId) -> Waiting | None:
     """The row, if it still waits."""
     found = tx.one(_PENDING_ONE, id=row)
@@ -298,6 +316,11 @@ def release(tx: Tx, turn: TurnId) -> None:
     tx.run(_RELEASE, turn=turn)
 
 
+def move(tx: Tx, turn: TurnId, to: TurnId) -> None:
+    """What an interrupted turn took goes into the next one."""
+    tx.run(_MOVE, turn=turn, to=to)
+
+
 def finish(tx: Tx, row: RowId, fate: Fate, at: datetime, why: str = "") -> bool:
     """Give a row its fate; False if it had one."""
     return tx.run(_FINISH, row=row, to=fate, why=why, at=to_us(at)) == 1
@@ -326,5 +349,5 @@ def edit(tx: Tx, account: str, dedupe: str, identity: str, said: str) -> bool:
 
 
 def forget(tx: Tx, before: datetime, most: int) -> int:
-    """Remove rows that were done before then; how many."""
+    """Remove rows that were done before then and that no kept answer refers to; how many."""
     return tx.run(_FORGET, before=to_us(before), most=most)

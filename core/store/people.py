@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from sqlalchemy import delete, func, select, update
 
-from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
+from core.store.sql import Row, Sql, Tx, insert, integer, text, to_us
 from core.store.tables import identities, pairings, people
 from core.vocabulary import BotName, ChatId, ChatKind
 

@@ -7,21 +7,19 @@ integers; the aggregates turn them into aware datetimes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, cast
 
 from sqlalchemy import BigInteger, BindParameter, Integer, Table, Text, bindparam
-from sqlalchemy.dialects.postgresql import insert as _insert
-from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
-from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.sql.elements import ClauseElement
 
 from core.clock import EPOCH
+from core.store.dialects import dialect as dialect_named
+from core.store.dialects import insert_into
 
 Value = str | int | float | bytes | None
 
-DIALECTS = {"sqlite": SQLiteDialect_pysqlite(paramstyle="named"), "postgresql": PGDialect_psycopg()}  # type: ignore[no-untyped-call]  # it has no annotations
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -76,21 +74,21 @@ class Row:
 
 
 class Sql:
-    """One statement. Constants in it are bound as written; named bind parameters must all be given at each run."""
+    """One statement. Constants are part of its text; named bind parameters must all be given at each run."""
 
     __slots__ = ("_clause", "_columns", "_compiled")
 
-    def __init__(self, clause: ClauseElement) -> None:
+    def __init__(self, clause: ClauseElement | Callable[[str], ClauseElement]) -> None:
+        """`clause`: the statement, or what makes it for a dialect."""
         self._clause = clause
-        self._compiled: dict[str, tuple[str, dict[str, Value]]] = {}
+        self._compiled: dict[str, str] = {}
         self._columns: dict[str, int] | None = None
 
-    def compiled(self, dialect: str) -> tuple[str, dict[str, Value]]:
+    def compiled(self, dialect: str) -> str:
         found = self._compiled.get(dialect)
         if found is None:
-            compiled = self._clause.compile(dialect=DIALECTS[dialect])
-            constants = {name: value for name, value in (compiled.params or {}).items() if value is not None}
-            found = self._compiled[dialect] = (str(compiled), constants)
+            clause = self._clause if isinstance(self._clause, ClauseElement) else self._clause(dialect)
+            found = self._compiled[dialect] = str(clause.compile(dialect=dialect_named(dialect)))
         return found
 
     def columns(self, description: Iterable[Sequence[object]]) -> dict[str, int]:
@@ -101,10 +99,14 @@ class Sql:
 
 def insert(table: Table, *columns: str, returning: str | None = None, once: Sequence[str] | None = None) -> Sql:
     """INSERT of these columns. With `once`, a row that exists by those columns stays as it is, and nothing returns."""
-    kept = _insert(table).values({name: bindparam(name, type_=table.c[name].type) for name in columns})
-    if once is not None:
-        kept = kept.on_conflict_do_nothing(index_elements=list(once))
-    return Sql(kept.returning(table.c[returning]) if returning is not None else kept)
+
+    def build(dialect: str) -> ClauseElement:
+        kept = insert_into(table, dialect).values({name: bindparam(name, type_=table.c[name].type) for name in columns})
+        if once is not None:
+            kept = kept.on_conflict_do_nothing(index_elements=list(once))
+        return kept.returning(table.c[returning]) if returning is not None else kept
+
+    return Sql(build)
 
 
 class Cursor(Protocol):
@@ -118,6 +120,7 @@ class Cursor(Protocol):
     def executemany(self, sql: str, parameters: Sequence[Mapping[str, Value]], /) -> object: ...
     def fetchone(self) -> Sequence[Value] | None: ...
     def fetchall(self) -> Sequence[Sequence[Value]]: ...
+    def close(self) -> None: ...
 
 
 class Tx:
@@ -131,15 +134,13 @@ class Tx:
 
     def run(self, sql: Sql, /, **values: Value) -> int:
         """Execute; the number of rows that it touched."""
-        text_, constants = sql.compiled(self.dialect)
-        self._cursor.execute(text_, {**constants, **values} if constants else values)
+        self._cursor.execute(sql.compiled(self.dialect), values)
         return self._cursor.rowcount
 
     def many(self, sql: Sql, rows: Sequence[Mapping[str, Value]], /) -> None:
         """Execute once per row."""
         if rows:
-            text_, constants = sql.compiled(self.dialect)
-            self._cursor.executemany(text_, [{**constants, **row} for row in rows])
+            self._cursor.executemany(sql.compiled(self.dialect), rows)
 
     def one(self, sql: Sql, /, **values: Value) -> Row | None:
         """The first row, or None."""

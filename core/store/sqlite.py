@@ -35,14 +35,15 @@ class SqliteDatabase:
     def connect(self, *, readonly: bool) -> Connection:
         if sqlite.sqlite_version_info < LEAST_VERSION:
             raise StoreError(f"SQLite {sqlite.sqlite_version} can corrupt its log; install pysqlite3 0.6.1 or newer")
+        connection = sqlite.connect(
+            str(self.path), isolation_level=None, check_same_thread=False, cached_statements=512
+        )
         try:
-            connection = sqlite.connect(
-                str(self.path), isolation_level=None, check_same_thread=False, cached_statements=512
-            )
             for pragma in (*_COMMON, *(_READER if readonly else _WRITER)):
                 connection.execute(f"PRAGMA {pragma}")
-        except sqlite.Error as error:
-            raise self.translate(error) or StoreError(str(error)) from error
+        except sqlite.Error:
+            connection.close()
+            raise
         return cast("Connection", connection)
 
     def begin(self, cursor: Cursor, *, readonly: bool) -> None:
@@ -56,10 +57,14 @@ class SqliteDatabase:
             return StoreFull(f"the store can't grow: {text}; free space on the disk of {self.path}")
         if "malformed" in text or "not a database" in text:
             return StoreCorrupt(f"{self.path} is damaged: {text}")
-        return StoreError(text)
+        if "locked" in text:
+            return StoreError(f"another program keeps {self.path} locked; end it ({text})")
+        return StoreError(f"SQLite: {type(error).__name__}: {text}")
 
     def again(self, error: Exception) -> bool:
+        """Somebody else holds the write lock for longer than `busy_timeout`: a foreign program, for ours is alone."""
         return isinstance(error, sqlite.OperationalError) and "locked" in str(error)
 
     def broken(self, error: Exception) -> bool:
-        return False
+        """After a failed read or write of the file, what the connection remembers of it may be wrong."""
+        return isinstance(error, sqlite.OperationalError) and "disk I/O error" in str(error)

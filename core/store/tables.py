@@ -97,6 +97,7 @@ participants = Table(
     metadata,
     Column("session_id", Text, ForeignKey("sessions.id"), primary_key=True),
     Column("identity", Text, primary_key=True),
+    Index("participants_by_identity", "identity", "session_id"),
 )
 
 turns = Table(
@@ -249,6 +250,8 @@ Index(
     sqlite_where=deliveries.c.done_at.isnot(None),
     postgresql_where=deliveries.c.done_at.isnot(None),
 )
+_said = (deliveries.c.state == "sent") & (deliveries.c.text != "")
+Index("deliveries_said", deliveries.c.done_at, sqlite_where=_said, postgresql_where=_said)
 _missed = deliveries.c.state == "unknown"
 Index("deliveries_unknown", deliveries.c.bot, deliveries.c.chat, sqlite_where=_missed, postgresql_where=_missed)
 
@@ -307,7 +310,7 @@ idempotency = Table(
     Column("scope", Text, primary_key=True),
     Column("key", Text, primary_key=True),
     Column("digest", Text, nullable=False),
-    Column("row_id", BigInteger, ForeignKey("inbox.id")),
+    Column("row_id", BigInteger, ForeignKey("inbox.id"), index=True),
     Column("answer", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False, index=True),
@@ -318,7 +321,7 @@ attachments = Table(
     metadata,
     _id(),
     Column("session_id", Text, ForeignKey("sessions.id"), nullable=False, index=True),
-    Column("entry_id", _RowId, ForeignKey("entries.id")),
+    Column("entry_id", BigInteger, ForeignKey("entries.id"), index=True),
     Column("digest", Text, nullable=False, index=True),
     Column("name", Text, nullable=False),
     Column("media_type", Text, nullable=False),
@@ -327,11 +330,25 @@ attachments = Table(
     sqlite_autoincrement=True,
 )
 
+never = Table(
+    "never",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    CheckConstraint("id <> id", name="never_any"),
+)
+"""No row can be in it."""
+
 deletions = Table(
     "deletions",
     metadata,
     Column("session_id", Text, primary_key=True),
-    Column("guard", Integer, nullable=False),
+    Column(
+        "guard",
+        BigInteger,
+        ForeignKey("never.id", deferrable=True, initially="DEFERRED"),
+        nullable=False,
+        server_default="0",
+    ),
 )
 """A session whose entries may go: the row lives inside one transaction only. `guard` references a row that can't be,
 checked at commit, so that a transaction which forgets to take it away fails."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -60,6 +61,9 @@ _COUNTS = Sql(
 _OPEN_IN = Sql(
     select(func.count()).where(_t.state.in_(("running", "suspended")), _t.conversation_id == integer("conversation"))
 )
+
+
+_USED = Sql(select(_t.usage).where(_t.session_id == text("session"), _t.usage.isnot(None)))
 
 
 def _from_row(row: Row) -> Turn:
@@ -145,3 +149,11 @@ def steered(tx: Tx, turn: TurnId, seq: int) -> None:
 def counts(tx: Tx) -> dict[str, int]:
     """How many run and are suspended, in the whole store."""
     return {row.text("state"): row.integer("n") for row in tx.all(_COUNTS)}
+
+
+def usage_of(tx: Tx, session: SessionId) -> dict[str, int]:
+    """What all turns of a session used, by name."""
+    total: Counter[str] = Counter()
+    for row in tx.all(_USED, session=session):
+        total.update(json.loads(row.text("usage")))
+    return dict(total)

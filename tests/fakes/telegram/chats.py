@@ -12,8 +12,15 @@ MAX_COMMANDS = 100  # https://core.telegram.org/bots/api#setmycommands
 _COMMAND = re.compile(r"[a-z0-9_]{1,32}")  # https://core.telegram.org/bots/api#botcommand
 MAX_DESCRIPTION = 256
 _SCOPES = frozenset(
-    """default all_private_chats all_group_chats all_chat_administrators chat chat_administrators
-    chat_member""".split()
+    [
+        "default",
+        "all_private_chats",
+        "all_group_chats",
+        "all_chat_administrators",
+        "chat",
+        "chat_administrators",
+        "chat_member",
+    ]
 )
 _ADMIN_RIGHTS = (
     "can_be_edited",
@@ -54,7 +61,7 @@ def get_me(platform: Platform, _params: Params) -> JsonValue:
     return {
         **platform.bot.json(),
         "can_join_groups": True,
-        "can_read_all_group_messages": False,
+        "can_read_all_group_messages": True,
         "supports_inline_queries": False,
         "can_connect_to_business": False,
         "has_main_web_app": False,
@@ -98,17 +105,15 @@ def get_chat_administrators(platform: Platform, params: Params) -> JsonValue:
 
 def member_json(platform: Platform, room: Room, user_id: int, status: str) -> JsonObject:
     """A ChatMember object with every field that its kind must have."""
-    body: JsonObject = {"user": platform.users[user_id].json(), "status": status}
-    if status == "creator":
-        body["is_anonymous"] = False
-    elif status == "administrator":
-        body |= dict.fromkeys(_ADMIN_RIGHTS, False) | {"can_manage_chat": True}
-        if room.chat.type == "channel":
-            body |= {"can_post_messages": True, "can_edit_messages": True}
-    elif status == "restricted":
-        body |= {**dict.fromkeys(_RESTRICTIONS, False), "is_member": True, "until_date": 0}
-    elif status == "kicked":
-        body["until_date"] = 0
+    rights: dict[str, JsonObject] = {
+        "creator": {"is_anonymous": False},
+        "administrator": {**dict.fromkeys(_ADMIN_RIGHTS, False), "can_manage_chat": True},
+        "restricted": {**dict.fromkeys(_RESTRICTIONS, False), "is_member": True, "until_date": 0},
+        "kicked": {"until_date": 0},
+    }
+    body: JsonObject = {"user": platform.users[user_id].json(), "status": status, **rights.get(status, {})}
+    if status == "administrator" and room.chat.type == "channel":
+        body |= {"can_post_messages": True, "can_edit_messages": True}
     return body
 
 
@@ -153,7 +158,7 @@ def delete_my_commands(platform: Platform, params: Params) -> JsonValue:
 def _slot(params: Params) -> str:
     """Commands are kept per scope and language."""
     scope = params.object("scope") or {"type": "default"}
-    if scope.get("type") not in _SCOPES:
+    if str(scope.get("type")) not in _SCOPES:
         raise _bad_command("can't parse BotCommandScope: Unsupported type specified")
     return commands_slot(scope, params.text("language_code") or "")
 

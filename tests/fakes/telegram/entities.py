@@ -58,15 +58,15 @@ def _read_entity(item: JsonValue) -> Entity:
 def _check_argument(entity: Entity) -> None:
     if entity.type == "text_link":
         if entity.url is None:
-            raise _unreadable("Can't find field \"url\"")
+            raise _unreadable('Can\'t find field "url"')
         if (fault := link_fault(entity.url)) is not None:
             raise bad_request(f"entity URL '{entity.url}' is invalid: {fault}", rule="entities")
     if entity.type == "text_mention" and not (entity.user and isinstance(entity.user.get("id"), int)):
-        raise _unreadable("Can't find field \"user\"")
+        raise _unreadable('Can\'t find field "user"')
     if entity.type == "custom_emoji" and not (entity.custom_emoji_id or "").isdecimal():
         raise _unreadable('Field "custom_emoji_id" must be a valid Number')
     if entity.type == "date_time" and entity.unix_time is None:
-        raise _unreadable("Can't find field \"unix_time\"")
+        raise _unreadable('Can\'t find field "unix_time"')
 
 
 def check_entities(text: str, entities: Sequence[Entity]) -> None:
@@ -94,9 +94,7 @@ def _check_bounds(entity: Entity, end: int, boundaries: frozenset[int], text: st
     if not 0 <= entity.length <= MAX_BOUND:
         raise bad_request(f"receive an entity with incorrect length {entity.length}", rule="entities")
     if entity.offset >= end and entity.length:
-        raise bad_request(
-            f"entity begins after the end of the text at UTF-16 offset {entity.offset}", rule="entities"
-        )
+        raise bad_request(f"entity begins after the end of the text at UTF-16 offset {entity.offset}", rule="entities")
     if entity.end > end:
         raise bad_request(
             f"entity beginning at UTF-16 offset {entity.offset} ends after the end of the text"

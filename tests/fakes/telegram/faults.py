@@ -84,7 +84,7 @@ class FaultBook:
     def take(self, method: str, chat_id: JsonValue) -> Fault | None:
         """The fault that hits this call, if any: the oldest that fits and is not used up."""
         for fault in self._faults:
-            fits = fault.method.lower() in {"*", method.lower()} and fault.chat_id in {None, chat_id}
+            fits = fault.method.lower() in {"*", method.lower()} and (fault.chat_id is None or fault.chat_id == chat_id)
             if not fits or (fault.count is not None and fault.hits >= fault.count):
                 continue
             if fault.after > 0:

@@ -16,7 +16,7 @@ from tests.fakes.telegram.methods import GET_UPDATES, METHODS, Method
 from tests.fakes.telegram.model import JsonObject, JsonValue
 from tests.fakes.telegram.params import Params, form_values, json_values, normalised
 from tests.fakes.telegram.platform import TOKEN, Platform
-from tests.fakes.telegram.polling import begin_poll, poll_result
+from tests.fakes.telegram.polling import Poll, begin_poll, poll_result
 
 LOOK_S = 0.005  # how often a wait looks at a clock that is not the real one
 MAX_BODY_BYTES = 50 * 1024 * 1024
@@ -129,7 +129,7 @@ class HttpFront:
             if refused is not None and refusal is None:
                 self._platform.refuse(number, refused)
         exchange = _Exchange(request, method or Method(name, None, frozenset()), number)
-        return await self._with_faults(exchange, Params(values), refusal or refused)
+        return await self._with_faults(exchange, Params(values, number), refusal or refused)
 
     def _door(self, token: str, method: Method | None) -> ApiError | None:
         with self._platform.lock:
@@ -143,6 +143,7 @@ class HttpFront:
         with self._platform.lock:
             fault = self._platform.faults.take(exchange.method.name, params.values.get("chat_id"))
         effect = fault.effect if fault is not None else None
+        self._platform.changed()
         if isinstance(effect, Answer):
             self._note(exchange, effect.status, "answered by a fault")
             self._platform.changed()
@@ -203,14 +204,25 @@ class HttpFront:
     async def _poll(self, exchange: _Exchange, params: Params) -> JsonValue:
         with self._platform.lock:
             self._check_names(exchange, params)
-            poll = begin_poll(self._platform, params, self._platform.journal.calls[exchange.number])
-        self._platform.changed()
+            poll = begin_poll(self._platform, params)
+        try:
+            return await self._wait_for_updates(exchange, poll)
+        finally:
+            with self._platform.lock:
+                self._platform.waiting_polls.discard(poll.number)
+
+    async def _wait_for_updates(self, exchange: _Exchange, poll: Poll) -> JsonValue:
+        announced = False
         while not (self._stopping or exchange.client_gone):
             with self._platform.lock:
                 result = poll_result(self._platform, poll)
                 if result is not None:
                     self._platform.journal.applied(exchange.number, result)
                     return result
+                self._platform.waiting_polls.add(poll.number)
+            if not announced:
+                self._platform.changed()
+                announced = True
             await self._wait(poll.until)
         return []
 

@@ -33,7 +33,7 @@ def check_markup(markup: JsonObject | None, *, inline_only: bool = False) -> Non
         return
     rows = markup["inline_keyboard"]
     if not isinstance(rows, list):
-        raise _broken("can't parse inline keyboard: field \"inline_keyboard\" must be of type Array")
+        raise _broken('can\'t parse inline keyboard: field "inline_keyboard" must be of type Array')
     buttons = 0
     for row in rows:
         if not isinstance(row, list):

@@ -13,11 +13,24 @@ from tests.fakes.telegram.parse_markdown import parse_markdown, parse_markdown_v
 from tests.fakes.telegram.platform import Platform, Room
 from tests.fakes.telegram.reactions import reaction_emoji
 from tests.fakes.telegram.text import finished_text
+from tests.fakes.telegram.utf16 import utf16_length
 
 CHAT_ACTIONS = frozenset(
-    """typing upload_photo record_video upload_video record_voice upload_voice upload_document choose_sticker
-    find_location record_video_note upload_video_note""".split()
+    [
+        "typing",
+        "upload_photo",
+        "record_video",
+        "upload_video",
+        "record_voice",
+        "upload_voice",
+        "upload_document",
+        "choose_sticker",
+        "find_location",
+        "record_video_note",
+        "upload_video_note",
+    ]
 )
+PARSERS = {"html": parse_html, "markdownv2": parse_markdown_v2, "markdown": parse_markdown}
 MAX_QUOTE_UTF16 = 1024
 DELETABLE_S = 48 * 3600.0  # https://core.telegram.org/bots/api#deletemessage
 
@@ -59,16 +72,12 @@ def _formatted(params: Params, *, may_be_empty: bool = False) -> tuple[str, tupl
     mode = (params.text("parse_mode") or "").lower()
     listed = params.array("entities")
     entities: Sequence[Entity] = read_entities(listed) if listed else []
-    if mode == "html":
-        text, entities = parse_html(text)
-    elif mode == "markdownv2":
-        text, entities = parse_markdown_v2(text)
-    elif mode == "markdown":
-        text, entities = parse_markdown(text)
-    elif mode:
+    if mode and mode not in PARSERS:
         raise bad_request("unsupported parse_mode", rule="parse_mode")
     if mode and listed:
         raise bad_request("parse_mode and entities can't be used together", rule="params")
+    if mode:
+        text, entities = PARSERS[mode](text)
     return finished_text(text, entities, may_be_empty=may_be_empty)
 
 
@@ -102,7 +111,11 @@ def _reply_to(params: Params, room: Room) -> int | None:
         if optional:
             return None
         raise bad_request("message to be replied not found")
-    if isinstance(quote, str) and quote and (len(quote) > MAX_QUOTE_UTF16 or quote not in (replied.text or "")):
+    if (
+        isinstance(quote, str)
+        and quote
+        and (utf16_length(quote) > MAX_QUOTE_UTF16 or quote not in (replied.text or ""))
+    ):
         raise bad_request("QUOTE_TEXT_INVALID", rule="quote")
     return wanted
 
@@ -235,4 +248,3 @@ def answer_callback_query(platform: Platform, params: Params) -> JsonValue:
         raise bad_request("query is too old and response timeout expired or query ID is invalid")
     platform.answered_callbacks.append(dict(params.values))
     return True
-

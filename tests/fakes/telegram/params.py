@@ -93,8 +93,10 @@ def _normalised(name: str, value: JsonValue) -> JsonValue:
 class Params:
     """One call's parameters by name. Every getter raises `ApiError` (rule "params") for a value of the wrong type."""
 
-    def __init__(self, values: JsonObject) -> None:
+    def __init__(self, values: JsonObject, number: int) -> None:
+        """`number` is the call's place in the journal."""
         self.values = values
+        self.number = number
 
     def text(self, name: str) -> str | None:
         value = self.values.get(name)

@@ -65,7 +65,7 @@ def parse_html(source: str) -> tuple[str, list[Entity]]:
             state.add(char)
             position += 1
     if state.stack:
-        raise _unparsable(f"Can't find end tag corresponding to start tag \"{state.stack[-1].name}\"")
+        raise _unparsable(f'Can\'t find end tag corresponding to start tag "{state.stack[-1].name}"')
     return "".join(state.pieces), state.entities
 
 

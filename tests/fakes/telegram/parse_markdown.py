@@ -71,20 +71,25 @@ def _step(state: _Parse) -> None:
     if char == "\\" and following and following <= "~":
         state.position += 1
         state.add(following)
-    elif inside in {"pre", "code"}:
+        return
+    if inside in {"pre", "code"}:
         _inside_code(state, inside)
-    elif char == "\n":
-        if not state.source.startswith(">", state.position + 1):
-            _end_quote(state)
-        state.add(char)
-    elif char == ">" and state.at_line_start:
-        if not any(item.kind == "blockquote" for item in state.stack):
+        return
+    if char == ">" and state.at_line_start:
+        if not _quoting(state):
             _open(state, "blockquote")
         state.position += 1
-    elif char in _RESERVED:
+        return
+    if char in _RESERVED:
         _mark(state, inside)
-    else:
-        state.add(char)
+        return
+    if char == "\n" and following != ">":
+        _end_quote(state)
+    state.add(char)
+
+
+def _quoting(state: _Parse) -> bool:
+    return any(item.kind == "blockquote" for item in state.stack)
 
 
 def _inside_code(state: _Parse, inside: str) -> None:
@@ -156,7 +161,7 @@ def _close_link(state: _Parse, kind: str) -> None:
 
 def _end_quote(state: _Parse) -> None:
     """At the end of a line that is not continued. A quote that ends in an open `||` is expandable."""
-    if not any(item.kind == "blockquote" for item in state.stack):
+    if not _quoting(state):
         return
     kind = "blockquote"
     if state.stack[-1].kind == "spoiler" and state.stack[-1].offset == state.length:

@@ -118,6 +118,7 @@ class Platform:
         self.answered_callbacks: list[JsonObject] = []
         self.files: dict[str, bytes] = {}
         self.poll_number = 0
+        self.waiting_polls: set[int] = set()
         self._listeners: list[Callable[[], None]] = []
 
     def listen(self, listener: Callable[[], None]) -> None:
@@ -149,6 +150,8 @@ class Platform:
         room = self._addressed(value)
         if room.migrated_to is not None:
             raise migrated(room.migrated_to)
+        if room.chat.type == "private" and self.users[room.chat.id].is_bot:
+            raise forbidden("bot can't send messages to bots")
         if room.blocked:
             raise forbidden("bot was blocked by the user")
         if room.bot_removed:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tests.fakes.telegram.errors import ApiError, bad_request, conflict, unauthorized
 from tests.fakes.telegram.model import JsonObject, JsonValue
 from tests.fakes.telegram.params import Params
-from tests.fakes.telegram.platform import Call, Platform, Webhook
+from tests.fakes.telegram.platform import Platform, Webhook
 from tests.fakes.telegram.updates import UPDATE_KINDS
 
 MAX_TIMEOUT_S = 50  # telegram-bot-api cuts longer polls to this
@@ -25,10 +25,11 @@ class Poll:
     until: float
 
 
-def begin_poll(platform: Platform, params: Params, call: Call) -> Poll:
+def begin_poll(platform: Platform, params: Params) -> Poll:
     """Confirms by offset and puts an end to the poll before. Raises `ApiError`."""
     if platform.webhook.url:
         raise conflict(WEBHOOK_ACTIVE)
+    call = platform.journal.calls[params.number]
     limit = params.integer("limit")
     timeout_s = params.integer("timeout") or 0
     if limit is not None and not 1 <= limit <= 100:
@@ -38,7 +39,7 @@ def begin_poll(platform: Platform, params: Params, call: Call) -> Poll:
         platform.journal.violated("params", call, f"timeout {timeout_s} is not within 0..{MAX_TIMEOUT_S}")
         timeout_s = min(max(timeout_s, 0), MAX_TIMEOUT_S)
     offset = params.integer("offset") or 0
-    _remember_allowed(platform, params, call)
+    _remember_allowed(platform, params)
     platform.updates.confirm(offset)
     platform.poll_number += 1
     return Poll(
@@ -62,12 +63,13 @@ def poll_result(platform: Platform, poll: Poll) -> list[JsonValue] | None:
     return None
 
 
-def _remember_allowed(platform: Platform, params: Params, call: Call) -> None:
+def _remember_allowed(platform: Platform, params: Params) -> None:
     kinds = params.array("allowed_updates")
     if kinds is None:
         return
     names = [kind for kind in kinds if isinstance(kind, str)]
-    if unknown := [kind for kind in kinds if kind not in UPDATE_KINDS]:
+    if unknown := [kind for kind in kinds if not isinstance(kind, str) or kind not in UPDATE_KINDS]:
+        call = platform.journal.calls[params.number]
         platform.journal.violated("allowed_updates", call, f"unknown kinds of updates: {unknown}")
     platform.updates.allow(names)
 
@@ -84,7 +86,7 @@ def set_webhook(platform: Platform, params: Params) -> JsonValue:
     connections = params.integer("max_connections") or 40
     if not 1 <= connections <= 100:
         raise _bad_webhook("max_connections must be within 1..100")
-    _remember_allowed(platform, params, platform.journal.calls[-1])
+    _remember_allowed(platform, params)
     if params.flag("drop_pending_updates"):
         platform.updates.clear()
     platform.webhook = Webhook(
@@ -114,5 +116,5 @@ def get_webhook_info(platform: Platform, _params: Params) -> JsonValue:
         info["max_connections"] = platform.webhook.max_connections
     if platform.webhook.ip_address is not None:
         info["ip_address"] = platform.webhook.ip_address
-    allowed: list[JsonValue] = list(sorted(platform.updates.allowed))
+    allowed: list[JsonValue] = [*sorted(platform.updates.allowed)]
     return {**info, "allowed_updates": allowed}

@@ -16,7 +16,6 @@ MAX_TEXT_UTF16 = 4096  # https://core.telegram.org/bots/api#sendmessage: "1-4096
 MAX_TEXT_BYTES = 32_768  # telegram-bot-api refuses longer input before it parses anything
 
 _REMOVED = frozenset("\r\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u0333\u033f\u030a")
-_INVISIBLE_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f")
 
 
 def finished_text(
@@ -40,10 +39,7 @@ def finished_text(
 
 def is_visible(text: str) -> bool:
     """False for texts of nothing but blanks, zero-width and other formatting characters."""
-    return any(
-        not char.isspace() and char not in _INVISIBLE_LETTERS and unicodedata.category(char) not in {"Cf", "Cc", "Mn"}
-        for char in text
-    )
+    return any(not char.isspace() and unicodedata.category(char) not in {"Cf", "Cc", "Mn"} for char in text)
 
 
 def _without_controls(text: str, entities: Sequence[Entity]) -> tuple[str, list[Entity]]:
@@ -65,9 +61,7 @@ def _trimmed(text: str, entities: Sequence[Entity]) -> tuple[str, list[Entity]]:
     """Blanks go from the end, and from the beginning as far as no entity covers them."""
     body = text.rstrip(" \n")
     end = utf16_length(body)
-    cut = [
-        replace(entity, length=min(entity.end, end) - entity.offset) for entity in entities if entity.offset < end
-    ]
+    cut = [replace(entity, length=min(entity.end, end) - entity.offset) for entity in entities if entity.offset < end]
     first_entity = min((entity.offset for entity in cut), default=end)
     leading = min(len(body) - len(body.lstrip(" \n")), first_entity)
     return body[leading:], [replace(entity, offset=entity.offset - leading) for entity in cut]

@@ -8,10 +8,33 @@ from tests.fakes.telegram.model import JsonObject
 KEPT_S = 24 * 3600.0  # "Incoming updates are stored on the server [...] not longer than 24 hours"
 
 UPDATE_KINDS = frozenset(
-    """message edited_message channel_post edited_channel_post business_connection business_message
-    edited_business_message deleted_business_messages message_reaction message_reaction_count inline_query
-    chosen_inline_result callback_query shipping_query pre_checkout_query purchased_paid_media poll poll_answer
-    my_chat_member chat_member chat_join_request chat_boost removed_chat_boost managed_bot guest_message""".split()
+    [
+        "message",
+        "edited_message",
+        "channel_post",
+        "edited_channel_post",
+        "business_connection",
+        "business_message",
+        "edited_business_message",
+        "deleted_business_messages",
+        "message_reaction",
+        "message_reaction_count",
+        "inline_query",
+        "chosen_inline_result",
+        "callback_query",
+        "shipping_query",
+        "pre_checkout_query",
+        "purchased_paid_media",
+        "poll",
+        "poll_answer",
+        "my_chat_member",
+        "chat_member",
+        "chat_join_request",
+        "chat_boost",
+        "removed_chat_boost",
+        "managed_bot",
+        "guest_message",
+    ]
 )
 NOT_BY_DEFAULT = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
 
@@ -56,6 +79,10 @@ class UpdateQueue:
         if update_id not in self._history:
             raise KeyError(f"there never was an update {update_id}")
         self._again.append(update_id)
+
+    def body(self, update_id: int) -> JsonObject:
+        """Any update there ever was, confirmed or not."""
+        return self._history[update_id]
 
     def allow(self, kinds: Sequence[str]) -> None:
         self.allowed = frozenset(kinds) or UPDATE_KINDS - NOT_BY_DEFAULT

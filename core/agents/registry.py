@@ -1,0 +1,45 @@
+"""The configured agents by name, and how one is made."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+
+from core.agents import offline
+from core.agents.agent import Agent, AgentFactory, AgentSpec
+from core.errors import ConfigError
+
+DEFAULT = "default"
+
+
+def load_factory(spec: AgentSpec) -> AgentFactory:
+    """The factory that a backend names: `offline` or `module:factory`. Raises `ConfigError`."""
+    if spec.backend == "offline":
+        return offline.make
+    module, _, name = spec.backend.partition(":")
+    try:
+        factory = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(
+            f'[agents.{spec.name}] backend = "{spec.backend}": {error}. '
+            "The module must be importable (installed, or on PYTHONPATH) and hold that function"
+        ) from error
+    if not callable(factory):
+        raise ConfigError(f'[agents.{spec.name}] backend = "{spec.backend}": {name} is not a function')
+    made: AgentFactory = factory
+    return made
+
+
+class Agents:
+    """All agents of one configuration. Loads every backend when made, so that faults show at the start."""
+
+    def __init__(self, specs: Mapping[str, AgentSpec]) -> None:
+        self.specs = dict(specs)
+        self._factories = {name: load_factory(spec) for name, spec in specs.items()}
+
+    def spec(self, chosen: str | None, default: str) -> AgentSpec:
+        """The chosen agent if there still is one of this name, else the default."""
+        return self.specs.get(chosen or default) or self.specs.get(default) or self.specs[DEFAULT]
+
+    def make(self, spec: AgentSpec) -> Agent:
+        return self._factories[spec.name](spec)

@@ -1,0 +1,42 @@
+"""What a cached agent was made from. Equality decides whether it may answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from core.agents.agent import AgentSpec
+from core.store.conversations import SessionId
+from core.store.sessions import ResetContext, Session
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentSignature:
+    """`head` is the seq of the last entry that the model sees: an agent is good for one head only."""
+
+    session: SessionId
+    generation: int
+    reset: ResetContext | None
+    head: int
+    agent: str
+    model: str
+    digest: str
+
+    def first_difference(self, other: AgentSignature) -> str | None:
+        """The name of the first field that differs; None: they are equal."""
+        for field in fields(self):
+            if getattr(self, field.name) != getattr(other, field.name):
+                return field.name
+        return None
+
+
+def sign(session: Session, head: int, spec: AgentSpec) -> AgentSignature:
+    """The signature of an agent that may answer in this session after this head."""
+    return AgentSignature(
+        session=session.id,
+        generation=session.generation,
+        reset=session.reset,
+        head=head,
+        agent=spec.name,
+        model=spec.model,
+        digest=spec.digest,
+    )

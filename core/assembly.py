@@ -1,0 +1,126 @@
+"""Settings become a house: each part gets what it needs of them, and nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
+from config.settings import ModuleAgentSettings, Settings, TerminalSettings
+from core.agents.agent import AgentSpec
+from core.agents.cache import AgentCache
+from core.agents.registry import DEFAULT, Agents
+from core.delivery.outbox import Outbox
+from core.desk.house import DeskRules, House
+from core.desk.live import Live
+from core.desk.pulse import Pulse
+from core.desk.resets import Mode, Policy
+from core.desk.slots import Slots
+from core.people.access import Access, AccessRules
+from core.people.admins import KnownAdmins
+from core.ports import Bot, Clock, Random
+from core.service.notices import Notices
+from core.store.engine import Store
+from core.vocabulary import BotName, ChatId, ChatKind
+
+MIB = 1024 * 1024
+
+
+class SettingsPolicies:
+    """`house.Policies` from the configuration."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._known: dict[tuple[BotName, ChatKind], Policy] = {}
+        told = {"session": settings.session.model_dump(mode="json"), "zone": settings.desk.timezone}
+        told["bots"] = {name: bot.reset.model_dump(mode="json") for name, bot in settings.bots.items()}
+        self.digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+    def policy(self, bot: BotName, kind: ChatKind) -> Policy:
+        known = self._known.get((bot, kind))
+        if known is None:
+            reset = self._settings.reset_for(bot, kind.value)
+            known = self._known[bot, kind] = Policy(
+                mode=Mode(reset.mode),
+                idle=timedelta(minutes=reset.idle_minutes),
+                at=reset.at,
+                zone=ZoneInfo(reset.zone),
+                announce=reset.announce,
+            )
+        return known
+
+    def agent(self, bot: BotName) -> str:
+        configured = self._settings.bots.get(bot)
+        return configured.agent if configured is not None else DEFAULT
+
+
+def agents_of(settings: Settings) -> Agents:
+    """Raises `ConfigError` for a backend that can't be loaded."""
+    return Agents({name: _spec(name, settings) for name in settings.agents})
+
+
+def _spec(name: str, settings: Settings) -> AgentSpec:
+    agent = settings.agents[name]
+    options = dict(agent.options) if isinstance(agent, ModuleAgentSettings) else {}
+    digest = hashlib.sha256(json.dumps([agent.backend, options], sort_keys=True).encode()).hexdigest()
+    return AgentSpec(name=name, backend=agent.backend, options=options, digest=digest)
+
+
+def access_of(settings: Settings, bots: Mapping[BotName, Bot]) -> AccessRules:
+    """Who may speak on each bot. A bot that only this machine's user reaches has that user for its owner."""
+    owners = frozenset(str(identity) for identity in settings.access.owners)
+    allowed = frozenset(str(identity) for identity in settings.access.allow)
+    return AccessRules(
+        bots={
+            name: Access(
+                direct=settings.direct_for(name),
+                groups=frozenset(ChatId(group) for group in getattr(settings.bots.get(name), "groups", ())),
+                owners=owners,
+                allowed=allowed,
+                local=name not in settings.bots or isinstance(settings.bots[name], TerminalSettings),
+            )
+            for name in bots
+        }
+    )
+
+
+def rules_of(settings: Settings) -> DeskRules:
+    return DeskRules(
+        busy=settings.mailbox.busy,
+        debounce=timedelta(milliseconds=settings.mailbox.debounce_ms),
+        limit=settings.mailbox.limit,
+        stale=timedelta(hours=settings.desk.stale_hours),
+        turn_timeout_s=settings.desk.turn_timeout_s,
+        person_scope=settings.session.dm_scope == "person",
+        user_scope=settings.session.group_scope == "user",
+        zone_name=settings.desk.timezone,
+    )
+
+
+def furnish(settings: Settings, store: Store, bots: Mapping[BotName, Bot], clock: Clock, random: Random) -> House:
+    """Everything the desk works with. `bots` may still be filled afterwards. Raises `ConfigError`."""
+    notices = Notices(settings.desk.language)
+    rules = rules_of(settings)
+    return House(
+        store=store,
+        clock=clock,
+        random=random,
+        notices=notices,
+        bots=bots,
+        outbox=Outbox(store, bots, clock=clock, random=random, notices=notices, give_up_s=rules.stale.total_seconds()),
+        agents=agents_of(settings),
+        cache=AgentCache(
+            most=settings.cache.agents,
+            most_bytes=settings.cache.history_mib * MIB,
+            idle_s=settings.cache.idle_minutes * 60,
+        ),
+        live=Live(),
+        slots=Slots(settings.desk.max_turns),
+        pulse=Pulse(clock),
+        access=access_of(settings, bots),
+        policies=SettingsPolicies(settings),
+        admins=KnownAdmins(bots, clock),
+        rules=rules,
+    )

@@ -1,0 +1,75 @@
+"""`run`, `chat`, `check`: the verbs that are the desk, or come before it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from core.cli.options import ConfigOption, StateOption, place_of
+from core.errors import NotRunning
+
+if TYPE_CHECKING:
+    from config.load import Loaded
+
+HOW_TO_ADD: Final = """\
+No bot is configured: this is the terminal, and without a model the offline agent answers.
+To add Telegram: get a token from https://t.me/BotFather, set TELEGRAM_BOT_TOKEN to it and start again.
+To add a model: set [agents.default] in a config file; config/frontdesk.example.toml shows every option.
+"""
+
+
+def run(context: typer.Context, config: ConfigOption = None, state: StateOption = None) -> None:
+    """Run the desk until it is told to stop."""
+    loaded = place_of(context, config, state).load()
+    from core.main import serve
+
+    stdin = _has_no_bots(loaded) and stdin_is_open()
+    if stdin:
+        person = sys.stdin.isatty() and sys.stdout.isatty()
+        print(HOW_TO_ADD, file=sys.stdout if person else sys.stderr, flush=True)
+    raise typer.Exit(asyncio.run(serve(loaded, stdin=stdin)))
+
+
+def chat(context: typer.Context, config: ConfigOption = None, state: StateOption = None) -> None:
+    """Chat here: with the desk that runs, else with one of your own for as long."""
+    loaded = place_of(context, config, state).load()
+    raise typer.Exit(asyncio.run(_chat(loaded)))
+
+
+def check(context: typer.Context, config: ConfigOption = None, state: StateOption = None) -> None:
+    """Check the config: "ok" and what to be warned of, or every fault and exit code 78."""
+    loaded = place_of(context, config, state).load()
+    print("ok", *(f"warning: {warning}" for warning in loaded.warnings), sep="\n", flush=True)
+
+
+def stdin_is_open(descriptor: int = 0) -> bool:
+    """Whether lines can come: not from /dev/null, and not from a terminal that is somebody else's for now."""
+    found = os.fstat(descriptor)
+    if stat.S_ISCHR(found.st_mode) and found.st_rdev == os.stat(os.devnull).st_rdev:
+        return False
+    return not os.isatty(descriptor) or _is_in_front(descriptor)
+
+
+def _is_in_front(terminal: int) -> bool:
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:  # another session's
+        return False
+
+
+async def _chat(loaded: Loaded) -> int:
+    from core.main import attach, serve
+
+    try:
+        return await attach(loaded)
+    except NotRunning:
+        return await serve(loaded, stdin=True)
+
+
+def _has_no_bots(loaded: Loaded) -> bool:
+    return all(bot.platform == "terminal" for bot in loaded.settings.bots.values())

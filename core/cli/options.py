@@ -1,0 +1,36 @@
+"""The options that every verb takes, before or after its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+if TYPE_CHECKING:
+    from config.load import Loaded
+
+ConfigOption: TypeAlias = Annotated[Path | None, typer.Option("--config", metavar="FILE", help="The config file.")]
+StateOption: TypeAlias = Annotated[Path | None, typer.Option("--state", metavar="DIR", help="The state directory.")]
+JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Which desk is meant, as far as the command line says."""
+
+    config: Path | None = None
+    state: Path | None = None
+
+    def load(self) -> Loaded:
+        """Read the config. Raises `ConfigFaults`."""
+        from config.load import load  # pydantic: only for verbs that need it
+
+        return load(config=self.config, state=self.state)
+
+
+def place_of(context: typer.Context, config: Path | None, state: Path | None) -> Place:
+    """What stands at the verb, completed by what stands before it."""
+    before = context.find_object(Place) or Place()
+    return Place(config=config or before.config, state=state or before.state)

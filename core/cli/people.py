@@ -1,0 +1,71 @@
+"""`people ...`: who may talk to the desk."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from core.cli.asking import ask_desk
+from core.cli.options import ConfigOption, JsonOption, Place, StateOption, place_of
+from core.cli.tables import print_json, print_line, print_rows, row_of, rows_of
+from core.service.socket import Json
+
+people = typer.Typer(help="Who may talk to the desk.", no_args_is_help=True, rich_markup_mode=None)
+
+_PEOPLE = {"id": "id", "name": "name", "role": "role", "identities": "identities"}
+_PENDING = {"code": "code", "platform": "platform", "name": "name", "expires_at": "until"}
+
+
+@people.callback()
+def _people(context: typer.Context, config: ConfigOption = None, state: StateOption = None) -> None:
+    context.obj = place_of(context, config, state)
+
+
+@people.command("list")
+def list_people(
+    context: typer.Context, config: ConfigOption = None, state: StateOption = None, as_json: JsonOption = False
+) -> None:
+    """List the people, and who waits for approval."""
+    found = ask_desk(place_of(context, config, state), "people.list", {})
+    if as_json:
+        print_json(found)
+        return
+    print_rows(rows_of(found, "people"), _PEOPLE, empty="nobody yet")
+    if pending := rows_of(found, "pending"):
+        print_line("Waiting for: frontdesk people approve CODE")
+        print_rows(pending, _PENDING, empty="")
+
+
+@people.command("approve")
+def approve(
+    context: typer.Context,
+    code: Annotated[str, typer.Argument(metavar="CODE", help="The code that the desk sent them.")],
+    config: ConfigOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Let somebody in who wrote to a bot."""
+    _change(place_of(context, config, state), "people.approve", {"code": code}, as_json=as_json)
+
+
+@people.command("role")
+def give_role(
+    context: typer.Context,
+    person: Annotated[str, typer.Argument(metavar="ID", help="As in: frontdesk people list")],
+    role: Annotated[Literal["owner", "user", "guest", "blocked"], typer.Argument(metavar="ROLE")],
+    config: ConfigOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Give somebody another role: owner, user, guest or blocked."""
+    _change(place_of(context, config, state), "people.role", {"id": person, "role": role}, as_json=as_json)
+
+
+def _change(place: Place, verb: str, args: dict[str, Json], *, as_json: bool) -> None:
+    found = ask_desk(place, verb, args)
+    if as_json:
+        print_json(found)
+    else:
+        person = row_of(found)
+        print_line(f"{person.get('name')} ({person.get('id')}): {person.get('role')}")

@@ -1,0 +1,32 @@
+"""`status`: how the desk is doing."""
+
+from __future__ import annotations
+
+import typer
+
+from core.cli.asking import ask_desk
+from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
+from core.cli.tables import print_counts, print_json, print_line, print_rows, row_of, rows_of
+
+_BOTS = {
+    "name": "bot",
+    "platform": "platform",
+    "account": "account",
+    "state": "state",
+    "last_inbound_at": "last message",
+    "detail": "what to do",
+}
+
+
+def status(
+    context: typer.Context, config: ConfigOption = None, state: StateOption = None, as_json: JsonOption = False
+) -> None:
+    """Show bots, turns and queues."""
+    found = ask_desk(place_of(context, config, state), "status", {})
+    if as_json:
+        print_json(found)
+        return
+    print_line("ready" if row_of(found).get("ready") else "not running, or not ready")
+    print_rows(rows_of(found, "bots"), _BOTS, empty="no bots")
+    for part in ("turns", "cache", "inbox", "outbox"):
+        print_counts(part, row_of(found, part))

@@ -1,0 +1,331 @@
+"""One chat's way out: parts go one after the other, and each ends sent, failed or unknown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import assert_never
+
+import structlog
+
+from core.delivery.pacing import ChatPace
+from core.errors import (
+    ChatDead,
+    FloodWait,
+    NotSent,
+    Rejected,
+    SendError,
+    StoreError,
+    Unknown,
+    Unreachable,
+)
+from core.ports import Bot, CanEdit, Clock, Random
+from core.service.notices import Notices
+from core.store import deliveries
+from core.store.deliveries import Posted
+from core.store.engine import Store
+from core.store.sql import Tx
+from core.vocabulary import Address, BotName, ChatId, Delivery, MessageId
+
+log = structlog.get_logger("frontdesk.delivery")
+
+LONGEST_BACKOFF_S = 60.0
+PAGE = 100
+"""Parts that a lane reads from the store at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    message: MessageId | None
+
+
+Fate = Sent | SendError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workshop:
+    """What every lane works with."""
+
+    store: Store
+    bots: Mapping[BotName, Bot]
+    clock: Clock
+    random: Random
+    notices: Notices
+    give_up_s: float
+
+    def recognised(self, posted: Posted, now: datetime) -> bool:
+        """Would the platform know a repeated send of this part for the same?"""
+        bot = self.bots.get(posted.address.bot)
+        span = bot.capabilities.idempotent_for_s if bot is not None else 0.0
+        return (now - posted.created_at).total_seconds() < span
+
+    def mark_unknown(self, tx: Tx, posted: Posted, why: str, now: datetime) -> Posted | None:
+        """It may have arrived: the person is told once, behind everything that waits for the chat."""
+        deliveries.unknown(tx, posted.id, why, now)
+        address = posted.address
+        if posted.role == deliveries.UNKNOWN_NOTICE or deliveries.unknown_notice_waits(tx, address.bot, address.chat):
+            return None
+        notice = deliveries.Parcel(
+            conversation=posted.conversation,
+            turn=None,
+            role=deliveries.UNKNOWN_NOTICE,
+            part=1,
+            address=replace(address, reply_to=None),
+            kind=posted.kind,
+            text=self.notices.say("unknown_delivery"),
+        )
+        return deliveries.post(tx, notice, now)
+
+
+class Lane:
+    """Sends to one chat. `hold` lets a preview use the chat while no part is under way."""
+
+    def __init__(
+        self, workshop: Workshop, bot: BotName, chat: ChatId, pace: ChatPace | None, gone: Callable[[Lane], None]
+    ) -> None:
+        self.bot = bot
+        self.chat = chat
+        self.pace = pace
+        self.hold = asyncio.Lock()
+        self.task: asyncio.Task[None] | None = None
+        self.still = False
+        """Nothing moves until time passes or somebody comes back."""
+        self._workshop = workshop
+        self._gone = gone
+        self._queue: deque[Posted] = deque()
+        self._stored = False
+        self._last = 0
+        self._claims = 0
+        self._rests = False
+        self._rested = asyncio.Event()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+
+    def claim(self) -> bool:
+        """May the caller commit its first part as `sending`, since nothing is before it? Then it pushes or releases."""
+        now = self._workshop.clock.monotonic()
+        idle = not self._queue and not self._stored and self.task is None and not self.hold.locked()
+        if not idle or self._claims or self.pace is None or self.pace.send_in(now) > 0:
+            return False
+        self._claims += 1
+        return True
+
+    def release(self) -> None:
+        """The claim comes to nothing."""
+        self._claims = 0
+
+    def push(self, posted: Posted) -> None:
+        """Send a committed part after all that were pushed before it; one that is `sending` was claimed."""
+        if posted.state == deliveries.SENDING:
+            self._claims = 0
+        self._queue.append(posted)
+        self._start()
+
+    async def quiet(self) -> None:
+        """Return once nothing waits for the chat."""
+        await self._quiet.wait()
+
+    def load(self) -> None:
+        """Something waits in the store."""
+        self._stored = True
+        self._start()
+
+    def wake(self) -> None:
+        """The chat was heard of: a lane that rests goes on."""
+        self._rested.set()
+
+    def _start(self) -> None:
+        self._quiet.clear()
+        if self.task is None:
+            self.task = asyncio.create_task(self._run(), name=f"lane {self.bot}")
+
+    async def _run(self) -> None:
+        try:
+            while self._queue or self._stored:
+                await self._step()
+        finally:
+            self.task = None
+            self._quiet.set()
+            self._gone(self)
+
+    async def _step(self) -> None:
+        try:
+            if self._stored and (not self._queue or not self._last):
+                await self._read()
+            if self._queue:
+                await self._deliver(self._queue[0])
+        except StoreError:
+            log.exception("lane_store_fault", bot=self.bot)
+            await self._pause(1.0)
+
+    async def _read(self) -> None:
+        """The next page, in order with what was pushed meanwhile; what lies behind a full page is read later."""
+        page = await self._workshop.store.read(
+            lambda tx: deliveries.unsent(tx, self.bot, self.chat, after=self._last, most=PAGE)
+        )
+        self._stored = len(page) == PAGE
+        merged = {one.id: one for one in (*page, *self._queue)}
+        last = page[-1].id if self._stored else max(merged, default=0)
+        self._queue = deque(merged[key] for key in sorted(merged) if key <= last)
+        self._last = max(self._last, page[0].id - 1 if page else 0, 1)
+
+    async def _deliver(self, posted: Posted) -> None:
+        """Until the first part in the queue has its fate, or waits for another try."""
+        bot = self._workshop.bots.get(self.bot)
+        if bot is None or self.pace is None:
+            await self._rest()
+            return
+        if self._rests:
+            await self._rest()
+        await self._wait(posted)
+        async with self.hold:
+            if posted.state != deliveries.SENDING:
+                await self._workshop.store.write(lambda tx: deliveries.sending(tx, posted.id))
+                posted = self._queue[0] = replace(posted, state=deliveries.SENDING, attempts=posted.attempts + 1)
+            self.pace.spend(self._workshop.clock.monotonic())
+            await self._settle(posted, await hand_over(bot, posted))
+
+    async def _wait(self, posted: Posted) -> None:
+        clock = self._workshop.clock
+        if posted.not_before is not None and (wait := (posted.not_before - clock.now()).total_seconds()) > 0:
+            await self._pause(wait)
+        while self.pace is not None and (wait := self.pace.send_in(clock.monotonic())) > 0:
+            await self._pause(wait)
+
+    async def _pause(self, seconds: float) -> None:
+        self.still = True
+        try:
+            await self._workshop.clock.sleep(seconds)
+        finally:
+            self.still = False
+
+    async def _rest(self) -> None:
+        """Nobody is there: go on when the chat is heard of again."""
+        self.still = True
+        try:
+            await self._rested.wait()
+        finally:
+            self.still = self._rests = False
+            self._rested.clear()
+
+    async def _settle(self, posted: Posted, fate: Fate) -> None:
+        """Store what became of it. Until that is stored, the part is not sent again: a fate that can't be stored is
+        tried until it can."""
+        match fate:
+            case Sent(message=message):
+                await self._mark(posted, lambda tx, now: deliveries.sent(tx, posted.id, message, now))
+            case Unreachable():
+                self._rested.clear()
+                self._rests = True
+                await self._later(posted, None, fate)
+            case FloodWait():
+                if self.pace is not None:
+                    self.pace.block(self._workshop.clock.monotonic(), fate.wait_s)
+                await self._later(posted, self._in(fate.wait_s), fate)
+            case NotSent():
+                await self._try_again(posted, fate)
+            case Unknown():
+                await self._perhaps(posted, fate)
+            case ChatDead():
+                await self._dead(posted, fate)
+            case Rejected() | SendError():
+                await self._refused(posted, fate)
+            case _:
+                assert_never(fate)
+
+    async def _mark(self, posted: Posted, mark: Callable[[Tx, datetime], None]) -> None:
+        now = self._workshop.clock.now()
+        while True:
+            try:
+                await self._workshop.store.write(lambda tx: mark(tx, now))
+            except StoreError:
+                log.exception("delivery_not_marked", bot=self.bot, delivery=posted.id)
+                await self._pause(1.0)
+            else:
+                break
+        self._done(posted)
+
+    def _done(self, posted: Posted) -> None:
+        self._last = max(self._last, posted.id)
+        self._queue.popleft()
+
+    def _in(self, seconds: float) -> datetime:
+        return self._workshop.clock.now() + timedelta(seconds=seconds)
+
+    async def _later(self, posted: Posted, until: datetime | None, why: SendError) -> None:
+        await self._workshop.store.write(lambda tx: deliveries.later(tx, posted.id, until, str(why)))
+        self._queue[0] = replace(posted, state=deliveries.QUEUED, not_before=until)
+
+    async def _try_again(self, posted: Posted, why: SendError) -> None:
+        now = self._workshop.clock.now()
+        if (now - posted.created_at).total_seconds() > self._workshop.give_up_s:
+            await self._refused(posted, why)
+            return
+        wait = min(LONGEST_BACKOFF_S, 2.0 ** min(posted.attempts, 10) / 2) * self._workshop.random.uniform(0.75, 1.25)
+        await self._later(posted, self._in(wait), why)
+
+    async def _perhaps(self, posted: Posted, why: Unknown) -> None:
+        """An edit may be repeated, and so may a send that the platform recognises; else it is unknown for good."""
+        if posted.message is not None or self._workshop.recognised(posted, self._workshop.clock.now()):
+            await self._try_again(posted, why)
+            return
+        notices: list[Posted | None] = []
+
+        def mark(tx: Tx, now: datetime) -> None:
+            notices[:] = [self._workshop.mark_unknown(tx, posted, str(why), now)]
+
+        log.warning("delivery_unknown", bot=self.bot, delivery=posted.id, why=str(why))
+        await self._mark(posted, mark)
+        self._queue.extend(notice for notice in notices if notice is not None)
+
+    async def _dead(self, posted: Posted, why: ChatDead) -> None:
+        """The platform refuses the chat: nothing that waits for it can arrive. Its next inbound makes new parts."""
+
+        def mark(tx: Tx, now: datetime) -> None:
+            deliveries.failed(tx, posted.id, str(why), now)
+            deliveries.fail_chat(tx, self.bot, self.chat, posted.id, str(why), now)
+
+        log.warning("chat_dead", bot=self.bot, delivery=posted.id, why=str(why))
+        await self._mark(posted, mark)
+        self._queue.clear()
+        self._stored = False
+
+    async def _refused(self, posted: Posted, why: SendError) -> None:
+        """For good; but an edit of a message that is gone becomes a message."""
+        if posted.message is not None and isinstance(why, Rejected):
+            await self._mark_anew(posted)
+            return
+        log.warning("delivery_failed", bot=self.bot, delivery=posted.id, why=str(why))
+        await self._mark(posted, lambda tx, now: deliveries.failed(tx, posted.id, str(why), now))
+
+    async def _mark_anew(self, posted: Posted) -> None:
+        anew = replace(posted, message=None)
+        await self._workshop.store.write(
+            lambda tx: deliveries.settle(tx, anew, posted.text, deliveries.QUEUED, posted.role)
+        )
+        self._queue[0] = replace(anew, state=deliveries.QUEUED)
+
+
+async def hand_over(bot: Bot, posted: Posted) -> Fate:
+    """Give one part to the bot: an edit if the platform's id is known, else a send."""
+    delivery = Delivery(id=posted.id, address=_address(posted), kind=posted.kind, text=posted.text)
+    try:
+        if posted.message is None:
+            return Sent(await bot.send(delivery))
+        if isinstance(bot, CanEdit):
+            await bot.edit(delivery, posted.message)
+            return Sent(posted.message)
+        return Rejected("this bot can't edit")
+    except SendError as error:
+        return error
+    except Exception as error:  # delivery lane: a fault in one bot stops no other; it may have gone out
+        log.exception("bot_fault", bot=posted.address.bot, delivery=posted.id)
+        return Unknown(f"fault in the bot: {type(error).__name__}")
+
+
+def _address(posted: Posted) -> Address:
+    """Only the first part replies to the question."""
+    return posted.address if posted.part == 1 else replace(posted.address, reply_to=None)

@@ -1,0 +1,137 @@
+"""The way out: one lane per chat, so that a chat gets its parts in order and no chat waits for another."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.delivery.lane import Lane, Workshop
+from core.delivery.pacing import Bucket, ChatPace
+from core.ports import Bot, Clock, Random
+from core.service.notices import Notices
+from core.store import deliveries
+from core.store.deliveries import Posted
+from core.store.engine import Store
+from core.store.sql import Tx
+from core.vocabulary import BotName, ChatId, ChatKind
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Leftover:
+    """What the last process was sending when it died."""
+
+    again: int
+    unknown: int
+
+
+class Outbox:
+    """Holds the lanes. Lives on the main loop."""
+
+    def __init__(
+        self, store: Store, bots: Mapping[BotName, Bot], *, clock: Clock, random: Random, notices: Notices,
+        give_up_s: float,
+    ) -> None:  # fmt: skip
+        self._bots = bots
+        self._store = store
+        self._clock = clock
+        self._lanes: dict[tuple[BotName, ChatId], Lane] = {}
+        self._paces: dict[tuple[BotName, ChatId], ChatPace] = {}
+        self._accounts: dict[BotName, Bucket] = {}
+        self.workshop = Workshop(
+            store=store, bots=bots, clock=clock, random=random, notices=notices, give_up_s=give_up_s
+        )
+
+    def parts(self, bot: BotName, text: str) -> tuple[str, ...]:
+        """How this bot would split the text; one part where it is not configured any more."""
+        known = self._bots.get(bot)
+        return known.parts(text) if known is not None else (text,) if text.strip() else ()
+
+    def lane(self, bot: BotName, chat: ChatId, kind: ChatKind) -> Lane:
+        """The chat's lane; made on demand, gone when it rests with nothing to do."""
+        lane = self._lanes.get((bot, chat))
+        if lane is None:
+            lane = Lane(self.workshop, bot, chat, self._pace(bot, chat, kind), self._forget)
+            self._lanes[bot, chat] = lane
+        return lane
+
+    def _pace(self, bot: BotName, chat: ChatId, kind: ChatKind) -> ChatPace | None:
+        """Outlives the lane: a platform counts what was sent a moment ago."""
+        known = self._bots.get(bot)
+        if known is None:
+            return None
+        pace = self._paces.get((bot, chat))
+        if pace is None:
+            account = self._accounts.setdefault(bot, Bucket(known.capabilities.account_pace))
+            pace = self._paces[bot, chat] = ChatPace(known.capabilities, kind, account)
+        return pace
+
+    def _forget(self, lane: Lane) -> None:
+        self._lanes.pop((lane.bot, lane.chat), None)
+
+    def prune(self) -> None:
+        """Forget the pace of chats that could be written to at full speed again."""
+        now = self._clock.monotonic()
+        for key in [key for key, pace in self._paces.items() if pace.rested(now) and key not in self._lanes]:
+            del self._paces[key]
+
+    def push(self, posted: Iterable[Posted]) -> None:
+        """Committed parts go on their way."""
+        for one in posted:
+            self.lane(one.address.bot, one.address.chat, one.kind).push(one)
+
+    def wake(self, bot: BotName, chat: ChatId) -> None:
+        """Somebody is there again: a lane that rests tries at once."""
+        lane = self._lanes.get((bot, chat))
+        if lane is not None:
+            lane.wake()
+
+    async def start(self) -> Leftover:
+        """Settle what the last process was sending, then send what waits. Raises `StoreError`."""
+        now = self._clock.now()
+        leftover = await self._store.write(lambda tx: self._settle(tx, now))
+        for bot, chat, kind in await self._store.read(_waiting_chats):
+            self.lane(bot, chat, kind).load()
+        return leftover
+
+    def _settle(self, tx: Tx, now: datetime) -> Leftover:
+        """An edit is repeated, a send that the platform would recognise is repeated, any other is unknown. Previews
+        belong to their turns."""
+        again = unknown = 0
+        for left in deliveries.left_sending(tx):
+            if left.role == deliveries.PREVIEW:
+                continue
+            if left.message is not None or self.workshop.recognised(left, now):
+                deliveries.later(tx, left.id, None, "interrupted")
+                again += 1
+            else:
+                self.workshop.mark_unknown(tx, left, "interrupted", now)
+                unknown += 1
+        return Leftover(again=again, unknown=unknown)
+
+    async def quiet(self, bot: BotName, chat: ChatId) -> None:
+        """Return once nothing waits for this chat."""
+        lane = self._lanes.get((bot, chat))
+        if lane is not None:
+            await lane.quiet()
+
+    def moving(self) -> list[asyncio.Task[None]]:
+        """The lanes that do something right now: neither empty, nor waiting for time or for somebody."""
+        return [lane.task for lane in self._lanes.values() if lane.task is not None and not lane.still]
+
+    async def close(self) -> None:
+        """Stop sending. What is under way stays `sending` and is settled at the next start."""
+        tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._lanes.clear()
+
+
+def _waiting_chats(tx: Tx) -> list[tuple[BotName, ChatId, ChatKind]]:
+    found = []
+    for bot, chat in deliveries.chats(tx):
+        first: list[Posted] = deliveries.unsent(tx, bot, chat, after=0, most=1)
+        found += [(bot, chat, one.kind) for one in first]
+    return found

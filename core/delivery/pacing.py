@@ -1,0 +1,71 @@
+"""How fast a chat may be written to. One object per bot and chat decides; all of a bot's share its account's pace."""
+
+from __future__ import annotations
+
+from core.vocabulary import Capabilities, ChatKind, Pace
+
+
+class Bucket:
+    """`burst` at once, then one every `interval_s`. Times are monotonic seconds."""
+
+    def __init__(self, pace: Pace | None) -> None:
+        self._pace = pace
+        self._level = float(pace.burst) if pace else 0.0
+        self._at = 0.0
+
+    def ready_in(self, now: float) -> float:
+        """Seconds until one may go."""
+        if self._pace is None:
+            return 0.0
+        return max(0.0, (1.0 - self._filled(now)) * self._pace.interval_s)
+
+    def full(self, now: float) -> bool:
+        return self._pace is None or self._filled(now) >= self._pace.burst
+
+    def spend(self, now: float) -> None:
+        if self._pace is not None:
+            self._level = self._filled(now) - 1.0
+            self._at = now
+
+    def _filled(self, now: float) -> float:
+        assert self._pace is not None  # noqa: S101  # callers looked
+        if self._at == 0.0:
+            return self._level
+        return min(float(self._pace.burst), self._level + (now - self._at) / self._pace.interval_s)
+
+
+class ChatPace:
+    """When the next send or edit may go to one chat."""
+
+    def __init__(self, capabilities: Capabilities, kind: ChatKind, account: Bucket) -> None:
+        direct = kind is ChatKind.DIRECT
+        pace = capabilities.direct_pace if direct else capabilities.group_pace
+        self._chat = Bucket(pace)
+        self._account = account
+        self._edit_every_s = capabilities.edit_interval_s or 0.0
+        if not direct and capabilities.group_pace is not None:
+            self._edit_every_s = max(self._edit_every_s, capabilities.group_pace.interval_s)
+        self._blocked_until = 0.0
+        self._edited_at = float("-inf")
+
+    def send_in(self, now: float) -> float:
+        """Seconds until a send may go."""
+        return max(self._blocked_until - now, self._chat.ready_in(now), self._account.ready_in(now), 0.0)
+
+    def edit_in(self, now: float) -> float:
+        """Seconds until a preview's next edit may go. The last word, which replaces it, is a send."""
+        return max(self.send_in(now), self._edited_at + self._edit_every_s - now)
+
+    def spend(self, now: float) -> None:
+        """One went, send or edit: platforms count both."""
+        self._chat.spend(now)
+        self._account.spend(now)
+        self._edited_at = now
+
+    def block(self, now: float, wait_s: float) -> None:
+        """The platform named a wait: nothing goes to this chat before it is over."""
+        self._blocked_until = max(self._blocked_until, now + wait_s)
+
+    def rested(self, now: float) -> bool:
+        """Nothing is remembered that a new object would not know."""
+        return now >= self._blocked_until and self._chat.full(now) and now >= self._edited_at + self._edit_every_s

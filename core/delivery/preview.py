@@ -1,0 +1,170 @@
+"""An answer while it is being made: one message that grows by edits and becomes part 1 of the reply."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from enum import Enum, auto
+
+import structlog
+
+from core.delivery.lane import Lane, Sent, Workshop, hand_over
+from core.errors import FloodWait, Rejected, StoreError, Unknown
+from core.ports import Bot, CanEdit
+from core.store import deliveries
+from core.store.deliveries import Parcel, Posted
+
+log = structlog.get_logger("frontdesk.delivery")
+
+
+class _Stage(Enum):
+    WAITING = auto()
+    SENDING = auto()
+    EDITING = auto()
+    OVER = auto()
+
+
+class Preview:
+    """Owned by one running turn. `show` may be called for every delta; what is sent is always the latest text."""
+
+    def __init__(self, workshop: Workshop, lane: Lane, parcel: Parcel, inherited: Posted | None = None) -> None:
+        self._workshop = workshop
+        self._lane = lane
+        self._parcel = parcel
+        self._row = inherited
+        self._text = ""
+        self._shown = inherited.text if inherited is not None else ""
+        self._changed = asyncio.Event()
+        self._stage = _Stage.WAITING
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def started(self) -> bool:
+        return self._task is not None
+
+    @property
+    def possible(self) -> bool:
+        """Can the bot show something that grows?"""
+        bot = self._bot()
+        return bot is not None and isinstance(bot, CanEdit) and bot.capabilities.edit_interval_s is not None
+
+    def _bot(self) -> Bot | None:
+        return self._workshop.bots.get(self._parcel.address.bot)
+
+    def show(self, text: str) -> None:
+        """This is the answer so far."""
+        self._text = text
+        self._changed.set()
+        if self._task is None:
+            self._task = asyncio.create_task(self._run(), name="preview")
+
+    async def close(self) -> Posted | None:
+        """No more edits; the preview's row, if one was committed. Waits for a first send that is under way, since its
+        id is needed; an edit that is under way keeps the lane until it has ended."""
+        task, stage = self._task, self._stage
+        self._stage = _Stage.OVER
+        self._changed.set()
+        if task is not None:
+            if stage is _Stage.WAITING:
+                task.cancel()
+            if stage in (_Stage.WAITING, _Stage.SENDING):
+                await asyncio.gather(task, return_exceptions=True)
+        return self._row
+
+    def abandon(self) -> None:
+        """The process ends; what is under way stays as it is stored."""
+        if self._task is not None:
+            self._task.cancel()
+
+    @property
+    def shown(self) -> str | None:
+        """What the message says; None while that is not certain."""
+        return None if self._lane.hold.locked() else self._shown
+
+    def _is(self, stage: _Stage) -> bool:
+        return self._stage is stage
+
+    async def _run(self) -> None:
+        bot = self._bot()
+        if bot is None or self._lane.pace is None:
+            return
+        try:
+            if self._row is None or self._row.message is None:
+                await self._send_first(bot)
+            else:
+                self._stage = _Stage.EDITING
+            while self._is(_Stage.EDITING):
+                await self._edit_next(bot)
+        except StoreError:
+            log.exception("preview_store_fault", bot=bot.name)
+
+    def _part(self, bot: Bot) -> str:
+        parts = bot.parts(self._text)
+        return parts[0] if parts else ""
+
+    async def _send_first(self, bot: Bot) -> None:
+        await self._lane.quiet()
+        await self._may(edit=False)
+        text = self._part(bot)
+        if not text:
+            self._stage = _Stage.OVER
+            return
+        self._stage = _Stage.SENDING
+        parcel = replace(self._parcel, text=text, state=deliveries.SENDING)
+        now = self._workshop.clock.now()
+        row = self._row = await self._workshop.store.write(lambda tx: deliveries.post(tx, parcel, now))
+        async with self._lane.hold:
+            self._spend()
+            fate = await hand_over(bot, row)
+        match fate:
+            case Sent(message=message) if message is not None:
+                self._row, self._shown = replace(row, message=message), text
+                await self._workshop.store.write(lambda tx: deliveries.hold(tx, row.id, message))
+                if self._is(_Stage.SENDING):
+                    self._stage = _Stage.EDITING
+            case Unknown():
+                self._stage = _Stage.OVER
+            case _:
+                self._note(fate)
+                self._row = None
+                self._stage = _Stage.OVER
+                await self._workshop.store.write(lambda tx: deliveries.drop(tx, row.id))
+
+    async def _edit_next(self, bot: Bot) -> None:
+        await self._changed.wait()
+        self._changed.clear()
+        await self._may(edit=True)
+        text, row = self._part(bot), self._row
+        if self._is(_Stage.OVER) or row is None or text in ("", self._shown):
+            return
+        async with self._lane.hold:
+            if self._is(_Stage.OVER):
+                return
+            self._spend()
+            fate = await hand_over(bot, replace(row, text=text))
+        if isinstance(fate, Sent):
+            self._shown = text
+        else:
+            self._note(fate)
+            self._changed.set()
+        if isinstance(fate, Rejected):
+            self._stage = _Stage.OVER
+
+    def _note(self, fate: object) -> None:
+        if isinstance(fate, FloodWait) and self._lane.pace is not None:
+            self._lane.pace.block(self._workshop.clock.monotonic(), fate.wait_s)
+        log.info("preview_not_shown", bot=self._parcel.address.bot, why=str(fate))
+
+    def _spend(self) -> None:
+        if self._lane.pace is not None:
+            self._lane.pace.spend(self._workshop.clock.monotonic())
+
+    async def _may(self, *, edit: bool) -> None:
+        """Wait for the chat's pace."""
+        clock, pace = self._workshop.clock, self._lane.pace
+        while pace is not None and not self._is(_Stage.OVER):
+            now = clock.monotonic()
+            wait = pace.edit_in(now) if edit else pace.send_in(now)
+            if wait <= 0:
+                return
+            await clock.sleep(wait)

@@ -1,0 +1,223 @@
+"""Admission: waiting rows become a turn in the right session. One transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from core.desk import coalesce, history, resets
+from core.desk.record import Ending, close_turn
+from core.desk.resets import Policy, ResetReason
+from core.people.names import one_line
+from core.service.notices import Notices
+from core.store import conversations, deliveries, entries, inbox, sessions, turns
+from core.store.conversations import Conversation, ConversationId, SessionId
+from core.store.deliveries import Parcel, Posted
+from core.store.entries import Draft, Entry, Kind
+from core.store.inbox import Waiting
+from core.store.sessions import ResetContext, Session
+from core.store.sql import Tx
+from core.store.turns import Turn
+from core.vocabulary import ChatKind, Outcome, RowId, TurnId
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Intent:
+    """What an owner wants to admit. Ids are made by the caller, since a unit may run twice. `fence` is None in the
+    owner's first unit. `carry` is a turn that these rows interrupt: it is closed here, its rows go into this one."""
+
+    conversation: ConversationId
+    fence: int | None
+    rows: tuple[RowId, ...]
+    turn: TurnId
+    session: SessionId
+    agent: str
+    policy: Policy
+    zone: str
+    now: datetime
+    carry: tuple[Turn, Ending] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Admitted:
+    """A turn that is open. `head` is the seq up to which the agent must have seen the session; `message` is the user
+    entry."""
+
+    conversation: Conversation
+    session: Session
+    turn: Turn
+    head: int
+    message: Entry
+    rows: tuple[RowId, ...]
+    posted: tuple[Posted, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NothingLeft:
+    """The rows have found their fate elsewhere (closed, stale)."""
+
+    fence: int
+
+
+def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
+    """Resolve the session as of the first row's arrival, open the turn and store what was said.
+
+    Raises `FenceLost`.
+    """
+    conversation = conversations.own(tx, intent.conversation, intent.fence)
+    rows = [row for row in (inbox.pending(tx, row) for row in intent.rows) if row is not None]
+    if not rows:
+        return NothingLeft(fence=conversation.fence)
+    first, last = rows[0], rows[-1]
+    posted: list[Posted] = []
+    if intent.carry is not None:
+        posted += close_turn(tx, *intent.carry, intent.now, keep_rows=True).posted
+    conversation, session, drafts = _session(tx, conversation, rows, intent, notices)
+    if intent.carry is None:
+        session = close_suspended(tx, conversation, session, intent.now)
+    session, told = entries.append(tx, session, drafts, intent.now)
+    posted += [deliveries.post(tx, _notice(conversation, first, entry.text), intent.now) for entry in told]
+    head = session.model_head
+    session, said = entries.append(tx, session, [_user_draft(session, rows, intent)], intent.now)
+    heard = max(last.received_at, session.last_human_at)
+    expires = resets.expires_at(intent.policy, session.started_at, heard)
+    session = sessions.heard(tx, session, heard, expires)
+    turn = _open(tx, conversation, session, said[0], last, intent)
+    inbox.take(tx, [row.id for row in rows], turn.id)
+    for identity in {row.identity for row in rows}:
+        sessions.join(tx, session.id, identity)
+    conversations.speak_from(tx, conversation, last.address, last.kind)
+    return Admitted(
+        conversation=conversation,
+        session=session,
+        turn=turn,
+        head=head,
+        message=said[0],
+        rows=tuple(row.id for row in rows),
+        posted=tuple(posted),
+    )
+
+
+def _session(
+    tx: Tx, conversation: Conversation, rows: Sequence[Waiting], intent: Intent, notices: Notices
+) -> tuple[Conversation, Session, list[Draft]]:
+    """The session that was alive when the first row came, or a new one with its announcement."""
+    first = rows[0]
+    drafts: list[Draft] = []
+    if conversation.told is not None:
+        drafts.append(Draft(kind=Kind.NOTICE, text=conversation.told))
+        conversations.tell(tx, conversation.id, None)
+    if conversation.session is None:
+        return *begin(tx, conversation, first, intent.session, intent.policy, None), drafts
+    session = sessions.get(tx, conversation.session)
+    at = max(first.received_at, session.last_human_at)
+    reason = session.end_reason
+    if session.ended_at is None:
+        reason = resets.due(intent.policy, session.started_at, session.last_human_at, at)
+        if reason is None or intent.carry is not None:
+            return conversation, session, drafts
+        sessions.end(tx, session.id, reason, at)
+    context = ResetContext(
+        reason=reason or ResetReason.COMMAND, parent=session.id, parent_last_at=session.last_human_at
+    )
+    if reason in (ResetReason.IDLE, ResetReason.DAILY) and intent.policy.announce:
+        age = notices.age(at - session.last_human_at)
+        drafts.append(Draft(kind=Kind.NOTICE, text=notices.say(f"reset_{reason}", age=age)))
+    arrived = replace(first, received_at=at)
+    return *begin(tx, conversation, arrived, intent.session, intent.policy, context), drafts
+
+
+def begin(
+    tx: Tx,
+    conversation: Conversation,
+    first: Waiting,
+    session_id: SessionId,
+    policy: Policy,
+    context: ResetContext | None,
+) -> tuple[Conversation, Session]:
+    """Start a session at a row's arrival; the generation counts resets."""
+    at = first.received_at
+    session = Session(
+        id=session_id,
+        conversation=conversation.id,
+        generation=conversation.generation + (context is not None),
+        reset=context,
+        started_at=at,
+        last_human_at=at,
+        touched_at=at,
+        ended_at=None,
+        end_reason=None,
+        expires_at=resets.expires_at(policy, at, at),
+        title=None,
+        bot=first.address.bot,
+        kind=first.kind,
+        head=0,
+        model_head=0,
+        messages=0,
+    )
+    sessions.start(tx, session)
+    return conversations.point(tx, conversation, session.id, session.generation), session
+
+
+def close_suspended(tx: Tx, conversation: Conversation, session: Session, now: datetime) -> Session:
+    """The conversation goes on: calls that still wait for somebody are answered "not answered"."""
+    for turn in turns.suspended_in(tx, conversation.id):
+        if turn.session == session.id:
+            calls = history.open_calls(entries.of_turn(tx, session.id, turn.id))
+            session, _ = entries.append(tx, session, [result_of(call, history.NOT_ANSWERED) for call in calls], now)
+        turns.close(tx, turn.id, Outcome.DONE, now, {})
+        rows = inbox.taken_by(tx, turn.id)
+        inbox.finish_turn(tx, turn.id, rows[-1].id if rows else None, now)
+    return session
+
+
+def result_of(call: Entry, text: str) -> Draft:
+    """A result that we give ourselves to a call without one."""
+    return Draft(kind=Kind.TOOL_RESULT, text=text, data={"call": call.data.get("call"), "failed": True}, turn=call.turn)
+
+
+def _notice(conversation: Conversation, first: Waiting, text: str) -> Parcel:
+    return Parcel(
+        conversation=conversation.id,
+        turn=None,
+        role=deliveries.NOTICE,
+        part=1,
+        address=replace(first.address, reply_to=None),
+        kind=first.kind,
+        text=text,
+    )
+
+
+def _user_draft(session: Session, rows: Sequence[Waiting], intent: Intent) -> Draft:
+    """All rows as one message, with the line that the model reads before it: stored, so that it never changes."""
+    first, last = rows[0], rows[-1]
+    name = one_line(last.name)
+    line = f"{first.received_at.astimezone(ZoneInfo(intent.zone)):%Y-%m-%d %H:%M %Z}"
+    if first.kind is not ChatKind.DIRECT:
+        line += f", {name}"
+    if session.reset is not None and session.messages == 0:
+        line += f", new conversation ({session.reset.reason})"
+    text = coalesce.join([(row.text, row.more_likely) for row in rows])
+    return Draft(kind=Kind.USER, text=text, data={"line": f"[{line}]"}, turn=intent.turn, sender=name)
+
+
+def _open(tx: Tx, conversation: Conversation, session: Session, said: Entry, last: Waiting, intent: Intent) -> Turn:
+    turn = Turn(
+        id=intent.turn,
+        conversation=conversation.id,
+        session=session.id,
+        state=turns.RUNNING,
+        attempt=1,
+        author=last.identity,
+        address=last.address,
+        kind=last.kind,
+        user_seq=said.seq,
+        agent=intent.agent,
+        opened_at=intent.now,
+    )
+    turns.start(tx, turn)
+    if intent.carry is not None:
+        inbox.move(tx, intent.carry[0].id, turn.id)
+    return turn

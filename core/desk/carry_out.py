@@ -1,0 +1,107 @@
+"""Commands that change something, carried out by the conversation's owner. One transaction each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from core.desk.commands.effects import EFFECTS, Case, Effect
+from core.desk.commands.table import parse
+from core.desk.record import Ending, close_turn, say
+from core.desk.resets import Policy
+from core.service.notices import Notices
+from core.store import conversations, inbox
+from core.store.conversations import Conversation, ConversationId, SessionId
+from core.store.deliveries import Posted
+from core.store.inbox import Fate, Lane, Waiting
+from core.store.sql import Tx
+from core.store.turns import Turn
+from core.vocabulary import RowId
+
+CLOSING = ("stop", "reset")
+"""Control commands that end what was accepted before them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """A command row to be carried out. `running` is the turn that it ends, with how that ended. `refused`: the sender
+    may not, and is told so."""
+
+    conversation: ConversationId
+    fence: int | None
+    row: RowId
+    name: str
+    now: datetime
+    policy: Policy
+    notices: Notices
+    new_session: SessionId
+    parts: Callable[[str], tuple[str, ...]]
+    running: tuple[Turn, Ending] | None = None
+    refused: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Done:
+    """`live_on`: the row waits at its place as an ordinary message now. `gone`: it had its fate already."""
+
+    fence: int
+    posted: tuple[Posted, ...] = ()
+    live_on: bool = False
+    evict: bool = False
+    gone: bool = False
+    closed: tuple[RowId, ...] = field(default=())
+
+
+def carry_out(tx: Tx, order: Order) -> Done:
+    """Effect, reply and fate. Raises `FenceLost`."""
+    conversation = conversations.own(tx, order.conversation, order.fence)
+    posted: list[Posted] = []
+    if order.running is not None:
+        posted += close_turn(tx, *order.running, order.now).posted
+    row = inbox.pending(tx, order.row)
+    if row is None:
+        return Done(fence=conversation.fence, posted=tuple(posted), gone=True, evict=order.running is not None)
+    closed: tuple[RowId, ...] = ()
+    if row.lane is Lane.CONTROL and order.name in CLOSING and not order.refused:
+        closed = _close_before(tx, conversation, row, order.now)
+    effect = _effect(tx, conversation, row, order, len(closed))
+    posted += effect.posted
+    if effect.reply:
+        posted.append(say(tx, row, row.kind, effect.reply, order.now, conversation.id))
+    if effect.message is not None:
+        inbox.become_message(tx, row.id, effect.message)
+    else:
+        inbox.finish(tx, row.id, Fate.ANSWERED, order.now, order.name)
+    return Done(
+        fence=conversation.fence,
+        posted=tuple(posted),
+        live_on=effect.message is not None,
+        evict=effect.evict or order.running is not None,
+        closed=closed,
+    )
+
+
+def _close_before(tx: Tx, conversation: Conversation, row: Waiting, now: datetime) -> tuple[RowId, ...]:
+    before = [one.id for one in inbox.pending_in(tx, conversation.id) if one.id < row.id and one.lane is Lane.ORDERED]
+    inbox.close_before(tx, conversation.id, row.id, now)
+    return tuple(before)
+
+
+def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, closed: int) -> Effect:
+    if order.refused:
+        return Effect(reply=order.notices.say("not_yours"))
+    parsed = parse(row.text)
+    case = Case(
+        conversation=conversation,
+        row=row,
+        argument=parsed.argument if parsed is not None else row.text,
+        now=order.now,
+        policy=order.policy,
+        notices=order.notices,
+        new_session=order.new_session,
+        parts=order.parts,
+        stopped=order.running is not None,
+        closed=closed,
+    )
+    return EFFECTS[order.name](tx, case)

@@ -1,0 +1,96 @@
+"""Which waiting messages are one message: a paste that the client split, lines typed in quick succession.
+
+Pure: decides by the platform's send times, never by when we look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from core.store.inbox import Waiting
+from core.vocabulary import Address, ChatKind, MessageId, RowId
+
+PASTE_GAP = timedelta(seconds=3)
+"""A client sends the next piece of a split paste within seconds; platforms tell send times in whole seconds."""
+QUICK_GAP = timedelta(seconds=1)
+"""Lines of one thought, as far apart as whole seconds can tell."""
+MOST_ROWS = 100
+MOST_WAIT_S = 6.0
+"""However long a paste gets, its first piece waits no longer than this."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ref:
+    """What the mailbox holds of an inbox row: never its text, which an edit may still replace."""
+
+    id: RowId
+    command: str | None
+    identity: str
+    name: str
+    role: str
+    address: Address
+    kind: ChatKind
+    message: MessageId | None
+    more_likely: bool
+    sent_at: datetime
+    received_at: datetime
+
+    def as_message(self) -> Ref:
+        """A command that goes on as an ordinary message."""
+        return replace(self, command=None)
+
+
+def together(first: Ref, then: Ref, debounce: timedelta) -> bool:
+    """Does `then` continue what `first` began?"""
+    same = (
+        first.command is None
+        and then.command is None
+        and first.identity == then.identity
+        and first.address.bot == then.address.bot
+        and first.address.chat == then.address.chat
+        and first.address.thread == then.address.thread
+    )
+    gap = PASTE_GAP if first.more_likely else max(QUICK_GAP, debounce)
+    return same and timedelta(0) <= then.sent_at - first.sent_at <= gap
+
+
+def batch(waiting: Sequence[Ref], debounce: timedelta) -> list[Ref]:
+    """The longest run from the front that is one message; never empty."""
+    run = [waiting[0]]
+    for then in waiting[1:MOST_ROWS]:
+        if not together(run[-1], then, debounce):
+            break
+        run.append(then)
+    return run
+
+
+def patience_s(run: Sequence[Ref], whole: bool, debounce: timedelta) -> float:
+    """How long after its last row's arrival a run waits for more: seconds, 0 where nothing more is expected.
+
+    `whole`: something else waits behind the run, so nothing can join it.
+    """
+    if whole or len(run) >= MOST_ROWS or run[-1].command is not None:
+        return 0.0
+    if run[-1].more_likely:
+        return PASTE_GAP.total_seconds()
+    return debounce.total_seconds()
+
+
+def join(texts: Sequence[tuple[str, bool]]) -> str:
+    """One text from (text, the client split it here) pairs: split pieces go together as they were, lines as lines."""
+    whole = ""
+    for i, (said, split_here) in enumerate(texts):
+        last = i == len(texts) - 1
+        whole += said if last or split_here else said + "\n"
+    return whole
+
+
+def ref_of(row: Waiting) -> Ref:
+    """What the mailbox keeps of a stored row."""
+    return Ref(
+        id=row.id, command=row.command, identity=row.identity, name=row.name, role=row.role, address=row.address,
+        kind=row.kind, message=row.message, more_likely=row.more_likely, sent_at=row.sent_at,
+        received_at=row.received_at,
+    )  # fmt: skip

@@ -1,0 +1,293 @@
+"""What a command does that the conversation's owner carries out: effect, reply and fate in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from core.desk import history, resets
+from core.desk.admit import begin, close_suspended
+from core.desk.resets import Policy, ResetReason
+from core.service.notices import Notices
+from core.store import conversations, deliveries, entries, inbox, sessions, turns
+from core.store.conversations import Conversation, SessionId
+from core.store.deliveries import Parcel, Posted
+from core.store.entries import Draft, Entry, Kind
+from core.store.inbox import Waiting
+from core.store.sessions import ResetContext, Session
+from core.store.sql import Tx
+
+TITLE_LIMIT = 120
+LISTED = 20
+"""Sessions that /sessions shows and /resume NUMBER counts."""
+PAGE = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """A command, as its owner carries it out. `conversation` is locked. `stopped`: a turn ran and was ended by it;
+    `closed`: how many waiting rows it closed. `new_session` is an id that may be used."""
+
+    conversation: Conversation
+    row: Waiting
+    argument: str
+    now: datetime
+    policy: Policy
+    notices: Notices
+    new_session: SessionId
+    parts: Callable[[str], tuple[str, ...]]
+    stopped: bool = False
+    closed: int = 0
+
+    def session(self, tx: Tx) -> Session | None:
+        return sessions.get(tx, self.conversation.session) if self.conversation.session is not None else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Effect:
+    """`message`: the row goes on as an ordinary message with this text. `evict`: no cached agent is good any more."""
+
+    reply: str = ""
+    message: str | None = None
+    evict: bool = False
+    posted: tuple[Posted, ...] = ()
+
+
+def stop(tx: Tx, case: Case) -> Effect:
+    session = case.session(tx)
+    open_calls = session is not None and bool(turns.suspended_in(tx, case.conversation.id))
+    if session is not None:
+        close_suspended(tx, case.conversation, session, case.now)
+    stopped = case.stopped or open_calls or case.closed > 0
+    return Effect(reply=_and_closed(case, case.notices.say("stopped" if stopped else "stopped_nothing")))
+
+
+def _and_closed(case: Case, said: str) -> str:
+    return said if not case.closed else f"{said} {case.notices.say('closed_waiting', count=case.closed)}"
+
+
+def reset(tx: Tx, case: Case) -> Effect:
+    session = case.session(tx)
+    message = case.argument or None
+    if session is None or (session.messages == 0 and session.ended_at is None):
+        return Effect(reply=_and_closed(case, case.notices.say("reset_first")), message=message)
+    session = close_suspended(tx, case.conversation, session, case.now)
+    if session.ended_at is None:
+        sessions.end(tx, session.id, ResetReason.COMMAND, case.now)
+    context = ResetContext(reason=ResetReason.COMMAND, parent=session.id, parent_last_at=session.last_human_at)
+    at = max(case.row.received_at, session.last_human_at)
+    begin(tx, case.conversation, replace(case.row, received_at=at), case.new_session, case.policy, context)
+    conversations.tell(tx, case.conversation.id, None)
+    return Effect(reply=_and_closed(case, case.notices.say("reset_command")), message=message, evict=True)
+
+
+def steer(tx: Tx, case: Case) -> Effect:
+    """Nothing runs (any more): an ordinary message."""
+    if not case.argument:
+        return Effect(reply=case.notices.say("steer_usage"))
+    return Effect(message=case.argument)
+
+
+def queue(tx: Tx, case: Case) -> Effect:
+    if not case.argument:
+        return Effect(reply=case.notices.say("queue_usage"))
+    return Effect(message=case.argument)
+
+
+def title(tx: Tx, case: Case) -> Effect:
+    session = case.session(tx)
+    name = " ".join(case.argument.split())
+    if session is None:
+        return Effect(reply=case.notices.say("no_session"))
+    if not name:
+        return Effect(reply=case.notices.say("title_is", title=session.title or case.notices.say("untitled")))
+    if len(name) > TITLE_LIMIT:
+        return Effect(reply=case.notices.say("title_usage", limit=TITLE_LIMIT))
+    sessions.entitle(tx, session.id, name, case.now)
+    return Effect(reply=case.notices.say("title_set", title=name))
+
+
+def user_from_end(tx: Tx, session: Session, back: int) -> Entry | None:
+    """The `back`-th last user entry that the model still sees. Reads the log from its end, as far as it needs."""
+    before, hidden_from = session.head + 1, session.head + 1
+    while before > 1:
+        page = entries.last(tx, session.id, PAGE, before=before)
+        for entry in reversed(page):
+            if entry.seq >= hidden_from:
+                continue
+            if entry.kind is Kind.CLEAR:
+                return None
+            if entry.kind is Kind.REWIND:
+                hidden_from = min(hidden_from, history.mark_target(entry))
+            elif entry.kind is Kind.USER:
+                back -= 1
+                if back == 0:
+                    return entry
+        before = page[0].seq if page else 1
+    return None
+
+
+def _rewind(tx: Tx, session: Session, to: Entry, now: datetime, why: str) -> None:
+    mark = Draft(kind=Kind.REWIND, text=why, data={"to": to.seq})
+    entries.append(tx, session, [mark], now)
+
+
+def undo(tx: Tx, case: Case) -> Effect:
+    count = (
+        int(case.argument) if case.argument.isdecimal() and len(case.argument) < 6 else 1 if not case.argument else 0
+    )
+    session = case.session(tx)
+    if count < 1:
+        return Effect(reply=case.notices.say("undo_usage"))
+    user = user_from_end(tx, session, count) if session is not None and session.ended_at is None else None
+    if session is None or user is None:
+        return Effect(reply=case.notices.say("undo_none"))
+    _rewind(tx, close_suspended(tx, case.conversation, session, case.now), user, case.now, "undo")
+    return Effect(reply=case.notices.say("undone", count=count), evict=True)
+
+
+def retry(tx: Tx, case: Case) -> Effect:
+    session = case.session(tx)
+    user = user_from_end(tx, session, 1) if session is not None and session.ended_at is None else None
+    if session is None or user is None:
+        return Effect(reply=case.notices.say("retry_none"))
+    _rewind(tx, close_suspended(tx, case.conversation, session, case.now), user, case.now, "retry")
+    return Effect(message=user.text, evict=True)
+
+
+def clear(tx: Tx, case: Case) -> Effect:
+    session = case.session(tx)
+    if session is None or session.ended_at is not None:
+        return Effect(reply=case.notices.say("no_session"))
+    session = close_suspended(tx, case.conversation, session, case.now)
+    entries.append(tx, session, [Draft(kind=Kind.CLEAR, text="clear")], case.now)
+    return Effect(reply=case.notices.say("cleared"), evict=True)
+
+
+def again(tx: Tx, case: Case) -> Effect:
+    """What may not have arrived in this chat, else the last reply."""
+    address = case.row.address
+    texts = [part.text for part in deliveries.unknown_in(tx, address.bot, address.chat) if part.text]
+    session = case.session(tx)
+    if not texts and session is not None:
+        answered = next(
+            (e for e in reversed(entries.last(tx, session.id, PAGE)) if e.kind is Kind.ASSISTANT and e.text.strip()),
+            None,
+        )
+        texts = list(case.parts(answered.text)) if answered is not None else []
+    if not texts:
+        return Effect(reply=case.notices.say("again_none"))
+    deliveries.forget_unknown(tx, address.bot, address.chat, case.now)
+    posted = [
+        deliveries.post(
+            tx,
+            Parcel(
+                conversation=case.conversation.id, turn=None, role=deliveries.REPLY, part=number,
+                address=address, kind=case.row.kind, text=text,
+            ),
+            case.now,
+        )
+        for number, text in enumerate(texts, start=1)
+    ]  # fmt: skip
+    return Effect(posted=tuple(posted))
+
+
+def resume(tx: Tx, case: Case) -> Effect:
+    current = case.session(tx)
+    found = _wanted(tx, case, current)
+    if isinstance(found, str):
+        return Effect(reply=found)
+    if current is not None and found.id == current.id and current.ended_at is None:
+        return Effect(reply=case.notices.say("resume_here"))
+    elsewhere = sessions.current_elsewhere(tx, found.id, case.conversation.id)
+    if elsewhere is not None:
+        other = conversations.lock(tx, elsewhere)
+        if other.session == found.id:
+            if in_use(tx, other):
+                where = f"{other.address.bot}"
+                return Effect(reply=case.notices.say("resume_in_use", title=_title(case, found), where=where))
+            conversations.point(tx, other, None, other.generation + 1)
+            conversations.tell(tx, other.id, case.notices.say("resumed_away", title=_title(case, found)))
+    if current is not None and current.id != found.id and current.ended_at is None:
+        sessions.end(tx, close_suspended(tx, case.conversation, current, case.now).id, "resumed_away", case.now)
+    _move(tx, case, found)
+    said = case.notices.say("resumed", title=_title(case, found), messages=found.messages)
+    return Effect(reply=said, evict=True)
+
+
+def _title(case: Case, session: Session) -> str:
+    return session.title or case.notices.say("untitled")
+
+
+def in_use(tx: Tx, conversation: Conversation) -> bool:
+    """Has it waiting, running, suspended or undelivered work?"""
+    return (
+        inbox.waiting_in(tx, conversation.id, 1) > 0
+        or turns.open_in(tx, conversation.id) > 0
+        or deliveries.unsent_in(tx, conversation.id) > 0
+    )
+
+
+def _move(tx: Tx, case: Case, session: Session) -> None:
+    """The session lives on here, with its clocks started anew."""
+    at = case.row.received_at
+    moved = replace(
+        session,
+        conversation=case.conversation.id,
+        generation=case.conversation.generation + 1,
+        started_at=at,
+        last_human_at=at,
+        expires_at=resets.expires_at(case.policy, at, at),
+        bot=case.row.address.bot,
+        kind=case.row.kind,
+    )
+    sessions.reopen(tx, moved)
+    conversations.point(tx, case.conversation, session.id, moved.generation)
+    conversations.tell(tx, case.conversation.id, None)
+
+
+def _wanted(tx: Tx, case: Case, current: Session | None) -> Session | str:
+    """The session that is meant, or what to say instead. Only those that the asker took part in exist."""
+    name = " ".join(case.argument.split())
+    mine = list(sessions.of_person(tx, case.conversation.id, case.row.identity, 500))
+    others = [
+        session for session in mine if current is None or session.id != current.id or current.ended_at is not None
+    ]
+    if not name:
+        return _latest(case, others, current)
+    if name.isdecimal() and 1 <= int(name) <= min(LISTED, len(mine)):
+        return mine[int(name) - 1]
+    exact = [session for session in mine if session.id == name.lower()]
+    titled = [session for session in mine if session.title is not None]
+    named = [s for s in titled if (s.title or "").casefold() == name.casefold()]
+    like = [s for s in titled if name.casefold() in (s.title or "").casefold()]
+    fits = exact or named or like
+    if not fits:
+        return case.notices.say("resume_not_found", name=name[:TITLE_LIMIT])
+    return fits[0] if len(fits) == 1 else case.notices.say("resume_many", name=name[:TITLE_LIMIT])
+
+
+def _latest(case: Case, others: list[Session], current: Session | None) -> Session | str:
+    """Without a name: what this conversation was before, else the asker's latest other one."""
+    wanted = None
+    if current is not None:
+        wanted = current.id if current.ended_at is not None else current.reset.parent if current.reset else None
+    before = [session for session in others if session.id == wanted]
+    here = [session for session in others if session.conversation == case.conversation.id and session.messages > 0]
+    fits = before or here
+    return fits[0] if fits else case.notices.say("resume_none")
+
+
+EFFECTS: dict[str, Callable[[Tx, Case], Effect]] = {
+    "stop": stop,
+    "reset": reset,
+    "steer": steer,
+    "queue": queue,
+    "title": title,
+    "undo": undo,
+    "retry": retry,
+    "clear": clear,
+    "again": again,
+    "resume": resume,
+}

@@ -1,0 +1,77 @@
+"""The command table: one row a command, for help, dispatch, menus, access and lanes."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from core.store.inbox import Lane
+
+COMMAND = re.compile(r"[a-z][a-z0-9_]{0,31}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
+    """`hint` shows the argument in the help. `reserved`: in a shared conversation only for the turn's author, those
+    who run the group, and owners. `turn`: its effect is a turn, so it waits in order and is admitted like a message."""
+
+    name: str
+    lane: Lane
+    aliases: tuple[str, ...] = ()
+    hint: str = ""
+    reserved: bool = False
+    turn: bool = False
+
+
+COMMANDS = (
+    Command(name="help", lane=Lane.INSTANT, aliases=("start", "commands")),
+    Command(name="reset", lane=Lane.CONTROL, aliases=("new",), hint="[text]", reserved=True),
+    Command(name="resume", lane=Lane.ORDERED, hint="[n|title|id]", reserved=True),
+    Command(name="sessions", lane=Lane.INSTANT),
+    Command(name="title", lane=Lane.ORDERED, hint="TEXT"),
+    Command(name="status", lane=Lane.INSTANT),
+    Command(name="stop", lane=Lane.CONTROL, reserved=True),
+    Command(name="retry", lane=Lane.ORDERED, reserved=True, turn=True),
+    Command(name="undo", lane=Lane.ORDERED, hint="[n]", reserved=True),
+    Command(name="clear", lane=Lane.ORDERED, reserved=True),
+    Command(name="usage", lane=Lane.INSTANT),
+    Command(name="export", lane=Lane.INSTANT),
+    Command(name="whoami", lane=Lane.INSTANT),
+    Command(name="again", lane=Lane.ORDERED),
+    Command(name="queue", lane=Lane.ORDERED, hint="TEXT", turn=True),
+    Command(name="steer", lane=Lane.CONTROL, hint="TEXT"),
+    Command(name="version", lane=Lane.INSTANT),
+)
+BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
+UNKNOWN = "unknown"
+"""What an unknown command is stored as: answered at once, with its name."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parsed:
+    """A command as typed: `command` is None where the table has none of this name."""
+
+    name: str
+    argument: str
+    command: Command | None
+
+
+def _plain(word: str) -> str:
+    """Case, width and invisible characters make no difference."""
+    folded = unicodedata.normalize("NFKC", word)
+    return "".join(c for c in folded if unicodedata.category(c) != "Cf").casefold()
+
+
+def parse(text: str) -> Parsed | None:
+    """The command that a text is, or None where it is an ordinary message."""
+    stripped = text.strip()
+    while stripped and unicodedata.category(stripped[0]) == "Cf":
+        stripped = stripped[1:].lstrip()
+    if not stripped or unicodedata.normalize("NFKC", stripped[0]) != "/":
+        return None
+    word, *rest = stripped.split(maxsplit=1)
+    name = _plain(word)[1:]
+    if COMMAND.fullmatch(name) is None:
+        return None
+    return Parsed(name=name, argument=rest[0] if rest else "", command=BY_NAME.get(name))

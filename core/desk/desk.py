@@ -1,0 +1,159 @@
+"""The desk, as bots and chores see it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import structlog
+
+from core.desk import intake, recovery
+from core.desk.commands.table import COMMANDS
+from core.desk.house import House
+from core.desk.instants import Instants
+from core.desk.intake import Accepted
+from core.desk.router import Router
+from core.errors import SendError, StoreError, StoreFull
+from core.ports import CommandHelp, Health
+from core.store import inbox
+from core.store.inbox import Kept, Lane
+from core.vocabulary import (
+    BotName,
+    ChatId,
+    ChatKind,
+    Delivery,
+    DeliveryId,
+    Inbound,
+    Message,
+    Outcome,
+    Receipt,
+    RowId,
+    TurnEnded,
+    TurnEvent,
+)
+
+log = structlog.get_logger("frontdesk.desk")
+
+
+class Desk:
+    """Implements `ports.Desk`. Lives on the main loop."""
+
+    def __init__(self, house: House, health: Health, account: Callable[[BotName], str], version: str) -> None:
+        self.health = health
+        self.router = Router(house)
+        self._house = house
+        self._instants = Instants(house, version)
+        self._account = account
+        self._closed = False
+        self._told_full: set[tuple[BotName, ChatId]] = set()
+
+    async def start(self) -> None:
+        """Settle and queue what the last process left. Raises `StoreError`."""
+        leftover = await self._house.outbox.start()
+        if leftover.unknown or leftover.again:
+            log.warning("deliveries_left", unknown=leftover.unknown, again=leftover.again)
+        await recovery.recover(self._house, self.router, lambda row: self._instants.answer(row.id))
+
+    @property
+    def commands(self) -> Sequence[CommandHelp]:
+        say = self._house.notices.say
+        return [CommandHelp(name=command.name, summary=say(f"help_{command.name}")) for command in COMMANDS]
+
+    async def receive(self, batch: Sequence[Inbound]) -> tuple[Receipt, ...]:
+        if self._closed:
+            raise StoreError("the desk is closing; nothing more is taken in")
+        house = self._house
+        offers = [intake.offer(house, inbound, self._account(inbound.address.bot)) for inbound in batch]
+        terms, now = intake.terms(house), house.clock.now()
+        try:
+            accepted = await house.store.write(lambda tx: intake.accept(tx, offers, terms, house.notices, now))
+        except StoreFull:
+            await self._say_full(batch)
+            raise
+        self._told_full.clear()
+        self._dispatch(accepted)
+        for inbound in batch:
+            house.outbox.wake(inbound.address.bot, inbound.address.chat)
+        return accepted.receipts
+
+    def _dispatch(self, accepted: Accepted) -> None:
+        self._house.outbox.push(accepted.posted)
+        for taken in accepted.taken:
+            if taken.lane is Lane.INSTANT or taken.conversation is None:
+                self._instants.answer(taken.ref.id)
+            else:
+                self.router.put(taken.conversation, taken.ref, taken.lane)
+
+    async def _say_full(self, batch: Sequence[Inbound]) -> None:
+        """Nothing can be stored, so this goes around the outbox: once per chat until something was stored again."""
+        for message in batch:
+            if isinstance(message, Message) and message.kind is ChatKind.DIRECT:
+                chat = (message.address.bot, message.address.chat)
+                if chat not in self._told_full:
+                    self._told_full.add(chat)
+                    await self._send_full(message)
+
+    async def _send_full(self, message: Message) -> None:
+        bot = self._house.bots.get(message.address.bot)
+        text = self._house.notices.say("disk_full")
+        delivery = Delivery(id=DeliveryId(0), address=message.address, kind=message.kind, text=text)
+        try:
+            if bot is not None:
+                await bot.send(delivery)
+        except SendError as error:
+            log.warning("disk_full_not_told", bot=message.address.bot, why=str(error))
+
+    async def follow(self, row: RowId) -> AsyncIterator[TurnEvent]:
+        live = self._house.live
+        queue = live.subscribe(row)
+        kept = await self._house.store.read(lambda tx: inbox.kept(tx, row))
+        if kept is None or kept.fate is not None:
+            live.leave(row, queue)
+            yield TurnEnded(outcome=_outcome(kept), text="")
+            return
+        async for event in live.events(row, queue):
+            yield event
+
+    async def settled(self, row: RowId) -> None:
+        async for _ in self.follow(row):
+            pass
+        address = await self._house.store.read(lambda tx: inbox.address_of(tx, row))
+        if address is not None:
+            await self._house.outbox.quiet(address.bot, address.chat)
+
+    def arrived(self, bot: BotName, chat: ChatId, kind: ChatKind) -> None:
+        self._house.outbox.lane(bot, chat, kind).load()
+        self._house.outbox.wake(bot, chat)
+
+    async def idle(self) -> None:
+        """Return once nothing moves: what is left waits for time, for people or for an agent. For tests and chores."""
+        while moving := self._moving():
+            await asyncio.wait(moving, timeout=0.01, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.sleep(0)
+
+    def _moving(self) -> list[asyncio.Task[None]]:
+        return [*self.router.moving(), *self._house.outbox.moving(), *self._instants.moving()]
+
+    def stop_intake(self) -> None:
+        """From now on bots are told that nothing is stored; platforms keep what they have."""
+        self._closed = True
+
+    async def drain(self, seconds: float) -> None:
+        """Let running turns end and what is ready go out, for that long."""
+        clock = self._house.clock
+        deadline = clock.monotonic() + seconds
+        await self.router.drain(seconds)
+        while self._moving() and clock.monotonic() < deadline:
+            await clock.sleep(0.01)
+
+    async def close(self) -> None:
+        """Stop all work where it is; the next start settles it."""
+        self._closed = True
+        await self._instants.close()
+        await self.router.close()
+        await self._house.outbox.close()
+        await self._house.pulse.close()
+
+
+def _outcome(kept: Kept | None) -> Outcome:
+    return Outcome.DONE if kept is not None and kept.fate in ("answered", "merged") else Outcome.CANCELLED

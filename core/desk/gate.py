@@ -1,0 +1,64 @@
+"""What is for us. Pure: what it must know of the store comes in with the call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.people.access import EVERY_GROUP, Access
+from core.store.people import Role
+from core.vocabulary import ChatKind, Message
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pass:
+    role: Role
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drop:
+    """Ignored, for this reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stranger:
+    """Not let in, and told at most a pairing code."""
+
+
+Decision = Pass | Drop | Stranger
+
+
+def judge(message: Message, access: Access, role: Role | None) -> Decision:
+    """`role` is the sender's, None for a stranger. A sender without a user id is never a person."""
+    if message.sender.is_bot:
+        return Drop(reason="bot")
+    if message.sender.user is None:
+        return Drop(reason="not_a_person")
+    if role is Role.BLOCKED:
+        return Drop(reason="blocked")
+    if not message.text.strip() and not message.attachments:
+        return Drop(reason="empty")
+    return _direct(access, role) if message.kind is ChatKind.DIRECT else _group(message, access, role)
+
+
+def _direct(access: Access, role: Role | None) -> Decision:
+    if access.direct == "off":
+        return Drop(reason="direct_off")
+    if role is not None and role is not Role.GUEST:
+        return Pass(role=role)
+    match access.direct:
+        case "open":
+            return Pass(role=role or Role.GUEST)
+        case "pairing":
+            return Stranger()
+        case "allow":
+            return Drop(reason="not_allowed")
+
+
+def _group(message: Message, access: Access, role: Role | None) -> Decision:
+    if message.address.chat not in access.groups and EVERY_GROUP not in access.groups:
+        return Drop(reason="group_not_listed")
+    if not message.addressed:
+        return Drop(reason="not_addressed")
+    return Pass(role=role or Role.GUEST)

@@ -1,0 +1,72 @@
+"""Two views of one log: what the model is shown and what people see. Pure folds; the log never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from core.store.entries import Entry, Kind
+
+CLOSED_BY_KILL = "Interrupted: Frontdesk was stopped before this call's result was known."
+NOT_ANSWERED = "Not answered: the conversation went on before this call was allowed or carried out."
+STOPPED = "Stopped by the person before the result was known."
+
+
+def mark_target(mark: Entry) -> int:
+    """A rewind takes away the entries from this seq up to itself."""
+    target = mark.data.get("to")
+    if not isinstance(target, int):
+        raise TypeError(f"rewind mark {mark.seq} of session {mark.session} has no target")
+    return target
+
+
+def for_model(log: Iterable[Entry]) -> list[Entry]:
+    """What the model is shown: rewound entries are gone, a clear mark takes all before it, a compaction stands for all
+    before its target, and notices were never there."""
+    shown: list[Entry] = []
+    for entry in log:
+        match entry.kind:
+            case Kind.NOTICE:
+                pass
+            case Kind.REWIND:
+                target = mark_target(entry)
+                shown = [kept for kept in shown if kept.seq < target]
+            case Kind.CLEAR:
+                shown = []
+            case Kind.COMPACTION:
+                upto = entry.data.get("upto")
+                kept = [e for e in shown if isinstance(upto, int) and e.seq > upto]
+                shown = [entry, *kept]
+            case Kind.USER | Kind.ASSISTANT | Kind.TOOL_CALL | Kind.TOOL_RESULT:
+                shown.append(entry)
+    return shown
+
+
+def for_people(log: Iterable[Entry]) -> list[Entry]:
+    """What people see: what was taken back is gone, a clear or a compaction hides nothing, marks themselves don't
+    show."""
+    seen: list[Entry] = []
+    for entry in log:
+        if entry.kind is Kind.REWIND:
+            target = mark_target(entry)
+            seen = [kept for kept in seen if kept.seq < target or kept.kind is Kind.NOTICE]
+        elif entry.kind not in (Kind.CLEAR, Kind.COMPACTION):
+            seen.append(entry)
+    return seen
+
+
+def open_calls(log: Sequence[Entry]) -> list[Entry]:
+    """Tool calls that have no result yet, in order."""
+    closed = {entry.data.get("call") for entry in log if entry.kind is Kind.TOOL_RESULT}
+    return [entry for entry in log if entry.kind is Kind.TOOL_CALL and entry.data.get("call") not in closed]
+
+
+def last_user(log: Sequence[Entry], back: int = 1) -> Entry | None:
+    """The `back`-th user entry from the end of the model's view; None if there are fewer."""
+    spoken = [entry for entry in for_model(log) if entry.kind is Kind.USER]
+    return spoken[-back] if 0 < back <= len(spoken) else None
+
+
+def render(entry: Entry) -> str:
+    """A user's entry as the model reads it: the stored line of time and sender, then the text, byte for byte."""
+    line = entry.data.get("line")
+    return f"{line}\n{entry.text}" if isinstance(line, str) and line else entry.text

@@ -1,0 +1,82 @@
+"""What every part of the desk works with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from core.agents.cache import AgentCache
+from core.agents.registry import Agents
+from core.delivery.outbox import Outbox
+from core.desk.resets import Policy
+from core.people.access import AccessRules
+from core.ports import Bot, Clock, Random
+from core.service.notices import Notices
+from core.store.engine import Store
+from core.vocabulary import BotName, ChatId, ChatKind, UserId
+
+if TYPE_CHECKING:
+    from core.desk.live import Live
+    from core.desk.pulse import Pulse
+    from core.desk.slots import Slots
+
+Busy = Literal["queue", "steer", "interrupt"]
+
+
+class Policies(Protocol):
+    def policy(self, bot: BotName, kind: ChatKind) -> Policy:
+        """The reset policy that holds there; the most specific setting wins."""
+
+    def agent(self, bot: BotName) -> str:
+        """The agent that answers there unless the conversation chose another."""
+
+    @property
+    def digest(self) -> str:
+        """Changes when any policy does."""
+
+
+class Admins(Protocol):
+    async def is_admin(self, bot: BotName, chat: ChatId, user: UserId) -> bool:
+        """Does this person run the chat? The answer is kept for minutes; no answer counts as no."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeskRules:
+    """Times and bounds from the configuration."""
+
+    busy: Busy = "queue"
+    debounce: timedelta = timedelta(0)
+    limit: int = 10_000
+    stale: timedelta = timedelta(hours=24)
+    turn_timeout_s: float = 600.0
+    person_scope: bool = False
+    user_scope: bool = False
+    zone_name: str = "UTC"
+
+
+@dataclass(frozen=True, kw_only=True)
+class House:
+    store: Store
+    clock: Clock
+    random: Random
+    notices: Notices
+    bots: Mapping[BotName, Bot]
+    outbox: Outbox
+    agents: Agents
+    cache: AgentCache
+    live: Live
+    slots: Slots
+    pulse: Pulse
+    access: AccessRules
+    policies: Policies
+    admins: Admins
+    rules: DeskRules
+
+    def policy(self, bot: BotName, kind: ChatKind) -> Policy:
+        return self.policies.policy(bot, kind)
+
+    def stale_before(self, now: datetime) -> datetime:
+        """Rows that were received before then are not acted on any more."""
+        return now - self.rules.stale

@@ -1,0 +1,102 @@
+"""Instant commands: read-only, answered at once beside whatever runs. Reply and fate are one transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+
+import structlog
+
+from core.desk.coalesce import ref_of
+from core.desk.commands.instant import ANSWERS, Question
+from core.desk.house import House
+from core.desk.record import say
+from core.desk.refuse import refuse_broken, refuse_stale
+from core.errors import StoreError
+from core.store import inbox
+from core.store.deliveries import Posted
+from core.store.inbox import Fate, Waiting
+from core.store.sql import Tx
+from core.vocabulary import RowId
+
+log = structlog.get_logger("frontdesk.desk")
+
+STORE_PAUSE_S = 1.0
+
+
+class Instants:
+    """Answers rows of the instant lane, each in a task of its own."""
+
+    def __init__(self, house: House, version: str) -> None:
+        self._house = house
+        self._version = version
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def answer(self, row: RowId) -> None:
+        task = asyncio.create_task(self._until_stored(row), name="instant")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def moving(self) -> list[asyncio.Task[None]]:
+        return list(self._tasks)
+
+    async def close(self) -> None:
+        """What is not answered yet is answered by the next start."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _until_stored(self, row_id: RowId) -> None:
+        while True:
+            try:
+                row = await self._house.store.read(lambda tx: inbox.pending(tx, row_id))
+                if row is not None:
+                    await self._answer(row)
+            except StoreError:
+                log.exception("instant_store_fault", row=row_id)
+                await self._house.clock.sleep(STORE_PAUSE_S)
+            else:
+                break
+        self._house.live.ended([row_id])
+
+    async def _answer(self, row: Waiting) -> None:
+        house, now = self._house, self._house.clock.now()
+        if row.received_at < house.stale_before(now):
+            house.outbox.push(await house.store.write(lambda tx: refuse_stale(tx, [ref_of(row)], now, house.notices)))
+            return
+        text = await self._text(row, now)
+        if text is None:
+            return
+        parts = await asyncio.to_thread(house.outbox.parts, row.address.bot, text)
+        house.outbox.push(await house.store.write(lambda tx: _reply(tx, row, parts, now)))
+
+    async def _text(self, row: Waiting, now: datetime) -> str | None:
+        """The answer; None where a fault was told instead."""
+        house = self._house
+        question = Question(
+            row=row,
+            now=now,
+            notices=house.notices,
+            agents=house.agents,
+            default_agent=house.policies.agent(row.address.bot),
+            version=self._version,
+        )
+        try:
+            return await house.store.read(lambda tx: ANSWERS[row.command or "unknown"](tx, question))
+        except StoreError:
+            raise
+        except Exception:  # instant command: a fault in one answer is that row's
+            reference = house.random.token(8)
+            log.exception("instant_fault", row=row.id, reference=reference)
+        house.outbox.push(
+            await house.store.write(lambda tx: refuse_broken(tx, ref_of(row), reference, now, house.notices))
+        )
+        return None
+
+
+def _reply(tx: Tx, row: Waiting, parts: Sequence[str], now: datetime) -> list[Posted]:
+    if not inbox.finish(tx, row.id, Fate.ANSWERED, now, row.command or ""):
+        return []
+    return [say(tx, row.address, row.kind, text, now, row.conversation) for text in parts]

@@ -1,0 +1,281 @@
+"""One conversation's mailbox: decides what its owner does next, and waits.
+
+It holds row ids only. All that can be lost with it is in the store, and its next owner starts from there. Whatever
+waits here waits on one event, so a command is heard while a turn runs, while it waits for a slot, and while the rest of
+a paste is awaited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import insort
+from collections.abc import Callable
+
+import structlog
+
+from core.desk import coalesce
+from core.desk.carry_out import CLOSING
+from core.desk.coalesce import Ref
+from core.desk.house import House
+from core.desk.owner import Owner, Unfinished, rows_of
+from core.desk.permission import may
+from core.errors import FenceLost, StoreError
+from core.store.conversations import ConversationId
+from core.store.inbox import Lane
+from core.vocabulary import RowId
+
+log = structlog.get_logger("frontdesk.desk")
+
+STORE_PAUSE_S = 1.0
+TRIES = 3
+"""How often a row may break its owner before it is refused."""
+PATIENCE_S = 5.0
+"""How long somebody waits for a slot before the place in the line is told."""
+
+
+def _by_id(ref: Ref) -> int:
+    return ref.id
+
+
+class Mailbox:
+    """Made by the router when something comes in; `gone` is called when nothing is left to do."""
+
+    def __init__(self, house: House, conversation: ConversationId, gone: Callable[[Mailbox], None]) -> None:
+        self.conversation = conversation
+        self.owner = Owner(house, conversation, self)
+        self._house = house
+        self._gone = gone
+        self._waiting: list[Ref] = []
+        self._controls: list[Ref] = []
+        self._unfinished: Unfinished | None = None
+        self._interrupting = False
+        self._nominated = False
+        self._place: asyncio.Future[None] | None = None
+        self._place_since = 0.0
+        self._told_place = False
+        self._faults: dict[RowId, int] = {}
+        self._at: Ref | None = None
+        self._wake = asyncio.Event()
+        self._blocked = False
+        self.task: asyncio.Task[None] = asyncio.create_task(self._run(), name=f"mailbox {conversation}")
+
+    # what others may do; none of it waits
+
+    def put(self, ref: Ref, lane: Lane) -> None:
+        """A row was accepted for this conversation."""
+        if lane is Lane.CONTROL:
+            insort(self._controls, ref, key=_by_id)
+        else:
+            insort(self._waiting, ref, key=_by_id)
+            self._while_running(ref)
+        self._wake.set()
+
+    def nominate(self) -> None:
+        """The sweep thinks that the session's end has come."""
+        self._nominated = True
+        self._wake.set()
+
+    def go_on(self, unfinished: Unfinished) -> None:
+        """First of all, the turn that the last process did not finish."""
+        self._unfinished = unfinished
+        self._wake.set()
+
+    def turn_over(self) -> None:
+        self._wake.set()
+
+    def row_taken(self, row: RowId) -> None:
+        self._drop({row})
+
+    @property
+    def still(self) -> bool:
+        """Nothing moves here until time passes or something comes in."""
+        return self._blocked and not self._wake.is_set()
+
+    def _while_running(self, ref: Ref) -> None:
+        turn = self.owner.turn
+        if turn is None or turn.over or ref.command is not None:
+            return
+        if self._house.rules.busy == "steer":
+            turn.steer(ref)
+        elif self._house.rules.busy == "interrupt":
+            self._interrupting = True
+            turn.stop()
+
+    # the owner's life
+
+    async def _run(self) -> None:
+        try:
+            while await self._guarded():
+                pass
+        except FenceLost:
+            log.warning("conversation_taken_over", conversation=self.conversation)
+        finally:
+            self._give_back_slot()
+            self._gone(self)
+
+    async def _guarded(self) -> bool:
+        try:
+            return await self._step()
+        except FenceLost:
+            raise
+        except StoreError:
+            log.exception("owner_store_fault", conversation=self.conversation)
+        except Exception:  # mailbox loop: one bad row must not stop the conversation
+            log.exception("owner_fault", conversation=self.conversation)
+            await self._blame()
+        await self._sleep(STORE_PAUSE_S)
+        return True
+
+    async def _blame(self) -> None:
+        """The row at hand has broken its owner; the third time it is refused."""
+        ref, self._at = self._at, None
+        if ref is None:
+            return
+        self._faults[ref.id] = self._faults.get(ref.id, 0) + 1
+        if self._faults[ref.id] >= TRIES:
+            self._drop({ref.id})
+            await self.owner.refuse(ref)
+
+    async def _step(self) -> bool:
+        """One thing at a time, the most urgent first; False: nothing is left to do."""
+        turn = self.owner.turn
+        if self._controls:
+            await self._control(self._controls[0])
+        elif turn is not None:
+            await (self._close_turn() if turn.over else self._sleep())
+        elif self._unfinished is not None:
+            await self._go_on(self._unfinished)
+        elif self._waiting:
+            await self._front(self._waiting[0])
+        elif self.owner.carries:
+            await self.owner.close_carried()
+        elif self._nominated:
+            self._nominated = False
+            await self.owner.expire()
+        else:
+            return False
+        return True
+
+    async def _sleep(self, seconds: float | None = None) -> None:
+        """Until something comes in, or that long."""
+        waiter = asyncio.create_task(self._wake.wait())
+        timer = None if seconds is None else asyncio.create_task(self._house.clock.sleep(seconds))
+        self._blocked = True
+        try:
+            await asyncio.wait({waiter, timer} if timer else {waiter}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._blocked = False
+            self._wake.clear()
+            waiter.cancel()
+            if timer is not None:
+                timer.cancel()
+
+    def _drop(self, rows: set[RowId]) -> None:
+        self._waiting = [ref for ref in self._waiting if ref.id not in rows]
+        self._controls = [ref for ref in self._controls if ref.id not in rows]
+        for row in rows:
+            self._faults.pop(row, None)
+
+    # commands
+
+    async def _control(self, ref: Ref) -> None:
+        """A command that does not wait for its turn."""
+        turn = self.owner.turn
+        if ref.command == "steer" and turn is not None and not turn.over:
+            self._controls.remove(ref)
+            insort(self._waiting, ref, key=_by_id)
+            turn.steer(ref)
+            return
+        self._at = ref
+        allowed = await may(self._house, ref, self.conversation, turn)
+        ends = allowed and ref.command in CLOSING
+        if ends and turn is not None and not turn.over:
+            turn.stop()
+            while not turn.over:
+                await self._sleep()
+        if ends and self._unfinished is not None:
+            await self._go_on(self._unfinished)
+            return
+        await self._carry_out(ref, refused=not allowed)
+
+    async def _carry_out(self, ref: Ref, *, refused: bool) -> None:
+        had_turn = self.owner.turn is not None
+        done = await self.owner.command(ref, refused=refused)
+        self._drop({ref.id, *done.closed})
+        if had_turn and self.owner.turn is None:
+            self._give_back_slot()
+        if not self._waiting and self.owner.turn is None:
+            self._give_back_slot()
+        if done.live_on:
+            insort(self._waiting, ref.as_message(), key=_by_id)
+
+    # messages
+
+    async def _front(self, ref: Ref) -> None:
+        """What is to be done with the row that is next."""
+        self._at = ref
+        before = self._house.stale_before(self._house.clock.now())
+        if ref.received_at < before:
+            old = [one for one in self._waiting if one.received_at < before]
+            await self.owner.drop_stale(old)
+            self._drop(rows_of(old))
+        elif ref.command is not None:
+            allowed = await may(self._house, ref, self.conversation, None)
+            await self._carry_out(ref, refused=not allowed)
+        else:
+            await self._message()
+
+    async def _message(self) -> None:
+        run = coalesce.batch(self._waiting, self._house.rules.debounce)
+        wait = self._patience(run, whole=len(run) < len(self._waiting))
+        if wait > 0:
+            await self._sleep(wait)
+        elif await self._slot():
+            opened = await self.owner.admit(run)
+            self._drop(rows_of(run))
+            self._interrupting = False
+            if not opened:
+                self._give_back_slot()
+
+    def _patience(self, run: list[Ref], *, whole: bool) -> float:
+        patience = coalesce.patience_s(run, whole, self._house.rules.debounce)
+        if patience <= 0:
+            return 0.0
+        now = self._house.clock.now()
+        since_last = max(0.0, (now - run[-1].received_at).total_seconds())
+        since_first = max(0.0, (now - run[0].received_at).total_seconds())
+        return min(patience - since_last, coalesce.MOST_WAIT_S - since_first)
+
+    async def _go_on(self, unfinished: Unfinished) -> None:
+        if await self._slot():
+            await self.owner.go_on(unfinished)
+            self._unfinished = None
+
+    async def _close_turn(self) -> None:
+        await self.owner.close(carry=self._interrupting and bool(self._waiting))
+        self._give_back_slot()
+
+    async def _slot(self) -> bool:
+        """A turn slot is ours. If not, wait for one, or for anything else that comes in."""
+        slots, clock = self._house.slots, self._house.clock
+        if self._place is None:
+            if slots.take_now():
+                self._place = asyncio.get_running_loop().create_future()
+                self._place.set_result(None)
+                return True
+            self._place, self._place_since, self._told_place = slots.queue(), clock.monotonic(), False
+            self._place.add_done_callback(lambda _: self._wake.set())
+        if self._place.done():
+            return True
+        await self._sleep(None if self._told_place else PATIENCE_S)
+        waited = clock.monotonic() - self._place_since
+        if not self._place.done() and not self._told_place and waited >= PATIENCE_S and self._waiting:
+            self._told_place = True
+            place = self._house.notices.say("queued_place", place=slots.place(self._place))
+            await self.owner.tell(self._waiting[0], place)
+        return False
+
+    def _give_back_slot(self) -> None:
+        if self._place is not None:
+            self._house.slots.leave(self._place)
+            self._place = None

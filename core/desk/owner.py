@@ -1,0 +1,204 @@
+"""What the owner of a conversation does to it. Each verb is one transaction under the owner's fence.
+
+The mailbox decides what comes next; this carries it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from core.desk import sweep
+from core.desk.admit import Admitted, Intent, NothingLeft, admit
+from core.desk.carry_out import Done, Order, carry_out
+from core.desk.coalesce import Ref
+from core.desk.house import House
+from core.desk.recall import keep, recall
+from core.desk.record import Ending, record, say
+from core.desk.refuse import refuse_broken, refuse_stale
+from core.desk.turn import Listener, RunningTurn
+from core.errors import StoreError
+from core.store.conversations import ConversationId, SessionId
+from core.store.deliveries import Posted
+from core.store.turns import Turn
+from core.vocabulary import Outcome, RowId, TurnId
+
+log = structlog.get_logger("frontdesk.desk")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unfinished:
+    """A turn that the last process left running, for its next attempt."""
+
+    admitted: Admitted
+    preview: Posted | None
+
+
+class Owner:
+    """`fence` is None until the first verb has raised it. `turn` is the one that runs or waits for its recording."""
+
+    def __init__(self, house: House, conversation: ConversationId, listener: Listener) -> None:
+        self.conversation = conversation
+        self.fence: int | None = None
+        self.turn: RunningTurn | None = None
+        self._house = house
+        self._listener = listener
+        self._ending: Ending | None = None
+        self._carry: tuple[Turn, Ending] | None = None
+
+    async def admit(self, run: Sequence[Ref]) -> bool:
+        """Open a turn for these rows and ask the agent; False if they have found their fate elsewhere."""
+        house, last = self._house, run[-1]
+        intent = Intent(
+            conversation=self.conversation,
+            fence=self.fence,
+            rows=tuple(ref.id for ref in run),
+            turn=TurnId(house.random.uuid7()),
+            session=SessionId(house.random.uuid7()),
+            agent=house.policies.agent(last.address.bot),
+            policy=house.policy(last.address.bot, last.kind),
+            zone=house.rules.zone_name,
+            now=house.clock.now(),
+            carry=self._carry,
+        )
+        admitted = await house.store.write(lambda tx: admit(tx, intent, house.notices))
+        if isinstance(admitted, NothingLeft):
+            self.fence = admitted.fence
+            house.live.ended(intent.rows, Outcome.CANCELLED)
+            return False
+        self._carry = None
+        self.fence = admitted.conversation.fence
+        house.outbox.push(admitted.posted)
+        self.turn = RunningTurn(house, admitted, await recall(house, admitted), self._listener)
+        return True
+
+    async def go_on(self, unfinished: Unfinished) -> None:
+        """Ask again for a turn whose last attempt died with its process."""
+        admitted = unfinished.admitted
+        self.fence = admitted.conversation.fence
+        cached = await recall(self._house, admitted, anew=True)
+        self.turn = RunningTurn(self._house, admitted, cached, self._listener, unfinished.preview)
+
+    async def close(self, *, carry: bool) -> None:
+        """Record how the turn ended. With `carry` a cancelled one is kept for the next admission, which its rows join.
+
+        Raises `StoreError`; then calling it again goes on from there.
+        """
+        turn, house = self._turn(), self._house
+        if self._ending is None:
+            self._ending = await turn.ending(at_once=not carry)
+        ending = self._ending
+        if carry and ending.outcome is Outcome.CANCELLED:
+            self._carry = (turn.turn, ending)
+            self._let_go()
+            return
+        now = house.clock.now()
+        try:
+            closed = await house.store.write(
+                lambda tx: record(tx, self.conversation, turn.admitted.conversation.fence, turn.turn, ending, now)
+            )
+        except StoreError:
+            turn.unclaim()
+            self._ending = replace(ending, at_once=False)
+            raise
+        if ending.outcome is Outcome.DONE:
+            keep(house, turn.admitted, turn.cached, turn.learned(closed.added), closed.session.model_head)
+        self._let_go()
+        house.outbox.push(closed.posted)
+        house.live.ended(turn.rows, ending.outcome, turn.text)
+        log.info("turn", turn=turn.id, outcome=str(ending.outcome), conversation=self.conversation)
+
+    async def close_carried(self) -> None:
+        """Nothing joined the interrupted turn after all: record it by itself."""
+        if self._carry is None:
+            return
+        turn, ending = self._carry
+        fence, now = self.fence or 0, self._house.clock.now()
+        closed = await self._house.store.write(lambda tx: record(tx, self.conversation, fence, turn, ending, now))
+        self._carry = None
+        self._house.outbox.push(closed.posted)
+
+    @property
+    def carries(self) -> bool:
+        return self._carry is not None
+
+    async def command(self, ref: Ref, *, refused: bool) -> Done:
+        """Carry out a command; a turn that waits for its recording is recorded with it."""
+        house, turn = self._house, self.turn
+        running = None
+        if turn is not None and turn.over:
+            self._ending = self._ending or await turn.ending(at_once=False)
+            running = (turn.turn, self._ending)
+        elif self._carry is not None:
+            running = self._carry
+        order = Order(
+            conversation=self.conversation,
+            fence=self.fence,
+            row=ref.id,
+            name=ref.command or "",
+            now=house.clock.now(),
+            policy=house.policy(ref.address.bot, ref.kind),
+            notices=house.notices,
+            new_session=SessionId(house.random.uuid7()),
+            parts=lambda text: house.outbox.parts(ref.address.bot, text),
+            running=running,
+            refused=refused,
+        )
+        done = await house.store.write(lambda tx: carry_out(tx, order))
+        self.fence = done.fence
+        self._carry = None
+        if done.evict:
+            house.cache.evict(self.conversation)
+        if running is not None and turn is not None:
+            outcome = self._ending.outcome if self._ending is not None else Outcome.CANCELLED
+            self._let_go()
+            house.live.ended(turn.rows, outcome, turn.text)
+        house.outbox.push(done.posted)
+        if not done.live_on:
+            house.live.ended([ref.id])
+        house.live.ended(done.closed, Outcome.CANCELLED)
+        return done
+
+    async def expire(self) -> None:
+        """End the session if its end has come and nothing is going on in it."""
+        house = self._house
+        conversation, fence, now = self.conversation, self.fence, house.clock.now()
+        ended = await house.store.write(lambda tx: sweep.end_if_due(tx, conversation, fence, house.policy, now))
+        self.fence = ended.fence
+        if ended.reason is not None:
+            house.cache.evict(self.conversation)
+            log.info("session_ended", conversation=self.conversation, reason=ended.reason)
+
+    async def drop_stale(self, refs: Sequence[Ref]) -> None:
+        """These waited too long to be acted on; their chat is told once."""
+        now = self._house.clock.now()
+        posted = await self._house.store.write(lambda tx: refuse_stale(tx, refs, now, self._house.notices))
+        self._house.outbox.push(posted)
+        self._house.live.ended([ref.id for ref in refs], Outcome.CANCELLED)
+
+    async def refuse(self, ref: Ref) -> None:
+        """This row breaks whoever touches it."""
+        reference, now = self._house.random.token(8), self._house.clock.now()
+        log.error("row_refused", row=ref.id, reference=reference)
+        posted = await self._house.store.write(lambda tx: refuse_broken(tx, ref, reference, now, self._house.notices))
+        self._house.outbox.push(posted)
+        self._house.live.ended([ref.id], Outcome.FAILED)
+
+    async def tell(self, ref: Ref, text: str) -> None:
+        now = self._house.clock.now()
+        posted = await self._house.store.write(lambda tx: say(tx, ref.address, ref.kind, text, now, self.conversation))
+        self._house.outbox.push([posted])
+
+    def _turn(self) -> RunningTurn:
+        if self.turn is None:
+            raise LookupError("no turn runs")
+        return self.turn
+
+    def _let_go(self) -> None:
+        self.turn = self._ending = None
+
+
+def rows_of(refs: Sequence[Ref]) -> set[RowId]:
+    return {ref.id for ref in refs}

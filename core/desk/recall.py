@@ -1,0 +1,69 @@
+"""The agent for a turn: from the cache if it is exactly the right one, else made anew from the log."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import structlog
+
+from core.agents.agent import Agent, AgentEvent, AgentSpec, TurnContext
+from core.agents.cache import CachedAgent, weight
+from core.agents.signature import sign
+from core.desk import history
+from core.desk.admit import Admitted
+from core.desk.house import House
+from core.errors import AgentError
+from core.store import entries
+from core.store.entries import Entry
+
+log = structlog.get_logger("frontdesk.agents")
+
+
+_NOTHING: tuple[AgentEvent, ...] = ()
+
+
+class BrokenAgent:
+    """Stands for an agent that could not be made, so that the turn fails like any other."""
+
+    def __init__(self, fault: Exception) -> None:
+        self._fault = fault
+
+    async def run(self, turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        for event in _NOTHING:
+            yield event
+        raise AgentError("the agent can't be made") from self._fault
+
+
+async def recall(house: House, admitted: Admitted, *, anew: bool = False) -> CachedAgent:
+    """With `anew` (another attempt at a turn) the cache is not asked."""
+    conversation, turn = admitted.conversation, admitted.turn
+    spec = house.agents.spec(conversation.agent, turn.agent)
+    signature = sign(admitted.session, admitted.head, spec)
+    if not anew:
+        cached = house.cache.take(conversation.id, signature)
+        if cached is not None:
+            return cached
+    past = await _past(house, admitted) if admitted.head else []
+    return CachedAgent(signature=signature, agent=_make(house, spec), history=past, bytes=weight(past))
+
+
+async def _past(house: House, admitted: Admitted) -> list[Entry]:
+    """What the model is shown before this turn's message. A new attempt finds rewound entries behind it."""
+    log_ = await house.store.read(lambda tx: entries.of_session(tx, admitted.session.id))
+    return [entry for entry in history.for_model(log_) if entry.seq < admitted.message.seq]
+
+
+def _make(house: House, spec: AgentSpec) -> Agent:
+    try:
+        return house.agents.make(spec)
+    except Exception as fault:  # agent: its factory is somebody else's code; the turn fails with it
+        log.exception("agent_not_made", agent=spec.name)
+        return BrokenAgent(fault)
+
+
+def keep(house: House, admitted: Admitted, cached: CachedAgent, learned: list[Entry], head: int) -> None:
+    """After a turn that went well the agent waits for the next one, good for the head that the turn left."""
+    signature = sign(admitted.session, head, house.agents.spec(admitted.conversation.agent, admitted.turn.agent))
+    if signature.digest == cached.signature.digest:
+        kept = CachedAgent(signature=signature, agent=cached.agent, history=learned, bytes=weight(learned))
+        house.cache.put(admitted.conversation.id, kept, house.clock.monotonic())

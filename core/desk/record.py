@@ -1,0 +1,135 @@
+"""The end of a turn: what was said, what it used, the rows' fate and the deliveries. One transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from core.desk import history
+from core.store import conversations, deliveries, entries, inbox, sessions, turns
+from core.store.conversations import ConversationId
+from core.store.deliveries import Parcel, Posted
+from core.store.entries import Draft, Entry, Kind
+from core.store.inbox import Waiting
+from core.store.sessions import Session
+from core.store.sql import Tx
+from core.store.turns import Turn
+from core.vocabulary import Address, ChatKind, Outcome
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ending:
+    """How a turn ended. `tail` is what was said since the last entry that the turn committed itself; `reply` is the
+    whole text as parts for the platform. `notice` is told after it. `at_once`: the first part is committed as
+    `sending`, since the caller holds the chat's lane."""
+
+    outcome: Outcome
+    tail: str = ""
+    reply: tuple[str, ...] = ()
+    notice: str = ""
+    reference: str = ""
+    usage: Mapping[str, int] = field(default_factory=dict)
+    preview: Posted | None = None
+    shown: str | None = None
+    called: bool = False
+    at_once: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Closed:
+    """What closing a turn left: the session and the entries that it got, and parts to be sent."""
+
+    session: Session
+    added: tuple[Entry, ...]
+    posted: tuple[Posted, ...]
+
+
+def record(tx: Tx, conversation: ConversationId, fence: int, turn: Turn, ending: Ending, now: datetime) -> Closed:
+    """Close a turn as the conversation's owner. Raises `FenceLost`."""
+    conversations.own(tx, conversation, fence)
+    return close_turn(tx, turn, ending, now)
+
+
+def close_turn(tx: Tx, turn: Turn, ending: Ending, now: datetime, *, keep_rows: bool = False) -> Closed:
+    """Store the end of a turn whose conversation the caller holds. With `keep_rows` another turn goes on with them."""
+    session = sessions.get(tx, turn.session)
+    session, added = entries.append(tx, session, _drafts(tx, turn, ending), now)
+    turns.close(tx, turn.id, ending.outcome, now, ending.usage, ending.reference)
+    if not keep_rows and ending.outcome is not Outcome.SUSPENDED:
+        rows = inbox.taken_by(tx, turn.id)
+        inbox.finish_turn(tx, turn.id, rows[-1].id if rows else None, now, ending.reference)
+    return Closed(session=session, added=tuple(added), posted=tuple(_post(tx, turn, ending, now)))
+
+
+def _drafts(tx: Tx, turn: Turn, ending: Ending) -> list[Draft]:
+    drafts: list[Draft] = []
+    if ending.called and ending.outcome is not Outcome.SUSPENDED:
+        calls = history.open_calls(entries.of_turn(tx, turn.session, turn.id))
+        reason = history.STOPPED if ending.outcome is Outcome.CANCELLED else history.CLOSED_BY_KILL
+        drafts += [
+            Draft(
+                kind=Kind.TOOL_RESULT,
+                text=reason,
+                data={"call": call.data.get("call"), "failed": True},
+                turn=turn.id,
+            )
+            for call in calls
+        ]
+    if ending.tail.strip():
+        data = {} if ending.outcome is Outcome.DONE else {"cut": str(ending.outcome)}
+        drafts.append(Draft(kind=Kind.ASSISTANT, text=ending.tail, data=data, turn=turn.id))
+    if ending.notice:
+        drafts.append(Draft(kind=Kind.NOTICE, text=ending.notice, turn=turn.id))
+    return drafts
+
+
+def _post(tx: Tx, turn: Turn, ending: Ending, now: datetime) -> list[Posted]:
+    """The reply's parts, the first one in the preview's place, and the notice behind them."""
+    posted: list[Posted] = []
+    parts = list(ending.reply)
+    preview = ending.preview
+    if preview is not None:
+        posted += _settle(tx, preview, parts, ending, now)
+    begun = bool(posted) or (preview is not None and preview.message is not None)
+    for number, text in enumerate(parts[1:] if begun else parts, start=2 if begun else 1):
+        first = not posted and not begun and ending.at_once
+        state = deliveries.SENDING if first else deliveries.QUEUED
+        posted.append(deliveries.post(tx, _parcel(turn, deliveries.REPLY, number, text, state), now))
+    if ending.notice:
+        at_once = ending.at_once and not posted and preview is None
+        state = deliveries.SENDING if at_once else deliveries.QUEUED
+        posted.append(deliveries.post(tx, _parcel(turn, deliveries.NOTICE, 1, ending.notice, state), now))
+    return posted
+
+
+def _settle(tx: Tx, preview: Posted, parts: Sequence[str], ending: Ending, now: datetime) -> list[Posted]:
+    """The message that grew becomes part 1: edited unless it already says that. One without a platform id may not be
+    there, so it counts for nothing. One that nothing replaces keeps what it says."""
+    if preview.message is None:
+        deliveries.drop(tx, preview.id)
+        return []
+    if not parts or ending.shown == parts[0]:
+        deliveries.settle(tx, preview, ending.shown or preview.text, deliveries.SENDING)
+        deliveries.sent(tx, preview.id, preview.message, now)
+        return []
+    deliveries.settle(tx, preview, parts[0], deliveries.QUEUED)
+    return [replace(preview, role=deliveries.REPLY, text=parts[0], state=deliveries.QUEUED)]
+
+
+def _parcel(turn: Turn, role: str, part: int, text: str, state: str) -> Parcel:
+    return Parcel(
+        conversation=turn.conversation, turn=turn.id, role=role, part=part, address=turn.address, kind=turn.kind,
+        text=text, state=state,
+    )  # fmt: skip
+
+
+def say(
+    tx: Tx, row: Waiting | Address, kind: ChatKind, text: str, now: datetime, conversation: ConversationId | None = None
+) -> Posted:
+    """Put one notice into the outbox, in answer to a row or to an address."""
+    address = row.address if isinstance(row, Waiting) else row
+    parcel = Parcel(
+        conversation=conversation, turn=None, role=deliveries.NOTICE, part=1, address=address, kind=kind, text=text
+    )
+    return deliveries.post(tx, parcel, now)

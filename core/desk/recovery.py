@@ -1,0 +1,126 @@
+"""What the last process left: turns that ran, rows that waited. Nothing is lost, and nothing is done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+
+from core.desk.admit import Admitted
+from core.desk.coalesce import Ref, ref_of
+from core.desk.house import House
+from core.desk.owner import Unfinished
+from core.desk.record import Ending, close_turn
+from core.desk.refuse import refuse_stale
+from core.desk.router import Router
+from core.service.notices import Notices
+from core.store import conversations, deliveries, entries, inbox, sessions, turns
+from core.store.deliveries import Posted
+from core.store.entries import Draft, Entry, Kind
+from core.store.inbox import Lane, Waiting
+from core.store.sql import Tx
+from core.store.turns import Turn
+from core.vocabulary import Outcome
+
+log = structlog.get_logger("frontdesk.recovery")
+
+MOST_ATTEMPTS = 3
+PAGE = 500
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settled:
+    """A turn is not tried again; this is said."""
+
+    posted: tuple[Posted, ...]
+    outcome: Outcome
+
+
+def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, notices: Notices) -> Unfinished | Settled:
+    """Another attempt at a turn whose process died, if nothing of it can have been seen or done; else its honest end.
+
+    The attempt is counted here, before its work; the third death ends it.
+    """
+    conversation = conversations.own(tx, turn.conversation, None)
+    log_ = entries.of_turn(tx, turn.session, turn.id)
+    preview = deliveries.preview_of(tx, turn.id)
+    if turn.attempt >= MOST_ATTEMPTS:
+        return _settle(tx, turn, Outcome.FAILED, notices.say("poison", reference=reference), preview, now, reference)
+    if _acted(log_) or deliveries.of_turn(tx, turn.id):
+        return _settle(tx, turn, Outcome.INTERRUPTED, notices.say("interrupted"), preview, now, reference)
+    turns.try_again(tx, turn.id)
+    session = sessions.get(tx, turn.session)
+    if session.head > turn.user_seq:
+        mark = Draft(kind=Kind.REWIND, text="attempt", data={"to": turn.user_seq + 1}, turn=turn.id)
+        session, _ = entries.append(tx, session, [mark], now)
+    if preview is not None and preview.message is None:
+        deliveries.drop(tx, preview.id)
+        preview = None
+    said = next(entry for entry in log_ if entry.seq == turn.user_seq)
+    admitted = Admitted(
+        conversation=conversation,
+        session=session,
+        turn=turn,
+        head=session.model_head,
+        message=said,
+        rows=tuple(row.id for row in inbox.taken_by(tx, turn.id)),
+        posted=(),
+    )
+    return Unfinished(admitted=admitted, preview=preview)
+
+
+def _acted(log_: list[Entry]) -> bool:
+    """Was a call stored that may have changed something?"""
+    return any(entry.kind is Kind.TOOL_CALL and entry.data.get("read_only") is not True for entry in log_)
+
+
+def _settle(
+    tx: Tx, turn: Turn, outcome: Outcome, notice: str, preview: Posted | None, now: datetime, reference: str
+) -> Settled:
+    ending = Ending(
+        outcome=outcome, notice=notice, reference=reference, preview=preview, called=True,
+        shown=preview.text if preview is not None else None,
+    )  # fmt: skip
+    return Settled(posted=close_turn(tx, turn, ending, now).posted, outcome=outcome)
+
+
+async def recover(house: House, router: Router, instant: Callable[[Waiting], None]) -> None:
+    """Queue everything that the last process left. Turns first: each one's owner goes on with it before anything
+    that waited behind it. Raises `StoreError`."""
+    for turn in await house.store.read(turns.running):
+        await _recover_turn(house, router, turn)
+    await _recover_rows(house, router, instant)
+
+
+async def _recover_turn(house: House, router: Router, turn: Turn) -> None:
+    reference, now = house.random.token(8), house.clock.now()
+    found = await house.store.write(lambda tx: take_up(tx, turn, reference, now, house.notices))
+    match found:
+        case Unfinished():
+            log.warning("turn_again", turn=turn.id, attempt=turn.attempt + 1)
+            router.go_on(turn.conversation, found)
+        case Settled(posted=posted, outcome=outcome):
+            log.warning("turn_not_again", turn=turn.id, outcome=str(outcome), reference=reference)
+            house.outbox.push(posted)
+
+
+async def _recover_rows(house: House, router: Router, instant: Callable[[Waiting], None]) -> None:
+    """Waiting rows in order of acceptance; those that are too old are closed, with one notice per chat."""
+    now = house.clock.now()
+    before = house.stale_before(now)
+    stale: list[Ref] = []
+    after = 0
+    while page := await house.store.read(lambda tx: inbox.pending_after(tx, after, PAGE)):  # noqa: B023  # run at once
+        for row in page:
+            after = row.id
+            if row.received_at < before:
+                stale.append(ref_of(row))
+            elif row.lane is Lane.INSTANT or row.conversation is None:
+                instant(row)
+            else:
+                router.put(row.conversation, ref_of(row), row.lane)
+    if stale:
+        log.warning("rows_stale", count=len(stale))
+        house.outbox.push(await house.store.write(lambda tx: refuse_stale(tx, stale, now, house.notices)))

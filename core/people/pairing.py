@@ -1,0 +1,42 @@
+"""How a stranger is let in: the owner approves the code that the stranger was given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.desk.record import say
+from core.errors import VerbFailed
+from core.store import people
+from core.store.deliveries import Posted
+from core.store.people import Person, Role
+from core.store.sql import Tx
+from core.vocabulary import Address
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Approved:
+    person: Person
+    posted: Posted
+
+
+def approve(tx: Tx, code: str, person_id: str, now: datetime, *, welcome: str, has_owners: bool) -> Approved | None:
+    """Let the holder of a code in, and say so to them; the first one, where nobody owns the desk yet, becomes its
+    owner. None: no such code is good. One transaction."""
+    pairing = people.pairing(tx, code.strip().upper(), now)
+    if pairing is None:
+        return None
+    role = Role.USER if has_owners or people.owners(tx) else Role.OWNER
+    person = Person(id=person_id, name=pairing.name, role=role, identities=(pairing.identity,))
+    people.add(tx, person, now)
+    people.unpair(tx, pairing.code)
+    address = Address(bot=pairing.bot, chat=pairing.chat)
+    return Approved(person=person, posted=say(tx, address, pairing.kind, welcome, now))
+
+
+def role_named(name: str) -> Role:
+    """Raises `VerbFailed`."""
+    try:
+        return Role(name.lower())
+    except ValueError:
+        raise VerbFailed(f"no role {name!r}; there are {', '.join(Role)}", code=2) from None

@@ -1,0 +1,78 @@
+"""Logs: constant texts, facts as fields, secrets masked wherever they turn up. Readable on a terminal, else JSON."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Iterable
+from typing import TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+MASK = "[secret]"
+CHATTY = ("httpx", "httpcore", "telegram", "apscheduler", "asyncio", "alembic", "sqlalchemy")
+"""Libraries that are heard from warnings on; some write whole addresses, tokens included, at INFO."""
+
+
+class Mask:
+    """Replaces every secret in every text of an event, tracebacks included."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        known = sorted({secret for secret in secrets if secret}, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, known))) if known else None
+
+    def text(self, text: str) -> str:
+        return self._pattern.sub(MASK, text) if self._pattern is not None else text
+
+    def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+        if self._pattern is None:
+            return event
+        return {key: self._clean(value) for key, value in event.items()}
+
+    def _clean(self, value: object) -> object:
+        return value if value is None or isinstance(value, bool | int | float) else self.text(str(value))
+
+
+def _newline(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+    """A value stays on its line; a traceback is the one that may have several."""
+    return {
+        key: value.replace("\n", "\\n") if isinstance(value, str) and key != "exception" else value
+        for key, value in event.items()
+    }
+
+
+def set_up(secrets: Iterable[str], *, level: str = "INFO", stream: TextIO | None = None) -> None:
+    """Configure structlog and the standard library's logging to one stream, stderr by default."""
+    out = stream if stream is not None else sys.stderr
+    shared: list[Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        Mask(secrets),
+        _newline,
+    ]
+    render: Processor = (
+        structlog.dev.ConsoleRenderer(colors=True, pad_event_to=28)
+        if out.isatty()
+        else structlog.processors.JSONRenderer(ensure_ascii=False)
+    )
+    structlog.configure(
+        processors=[*shared, render],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
+        logger_factory=structlog.WriteLoggerFactory(file=out),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *shared],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, Mask(secrets), render],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for name in CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)

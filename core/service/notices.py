@@ -1,0 +1,121 @@
+"""The message catalogue: every sentence that Frontdesk itself says to people, by key and language.
+
+A key that a language lacks is said in English.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+ENGLISH = {
+    # sessions
+    "reset_idle": "New conversation: the last one rested for {age}. /resume brings it back.",
+    "reset_daily": "New conversation: a new day began. /resume brings the last one back.",
+    "reset_command": "New conversation. /resume brings the last one back.",
+    "reset_first": "This is already a new conversation.",
+    "closed_waiting": "{count} waiting message(s) were dropped.",
+    "resumed": "Back in “{title}” ({messages} messages).",
+    "resumed_away": "“{title}” was resumed in another chat; this is a new conversation.",
+    "resume_none": "There is no earlier conversation to resume. /sessions lists yours.",
+    "resume_not_found": "No conversation of yours fits “{name}”. /sessions lists them.",
+    "resume_many": "Several fit “{name}”; use the number from /sessions.",
+    "resume_here": "That is the conversation you are in.",
+    "resume_in_use": "“{title}” is in use in another chat ({where}).",
+    "sessions_none": "You have no conversations yet.",
+    "sessions_head": "Your conversations, latest first (/resume NUMBER):",
+    "sessions_line": "{number}. {title} ({messages} messages, {age} ago){mark}",
+    "sessions_current": " ← here",
+    "untitled": "untitled",
+    "title_set": "Title: “{title}”.",
+    "title_is": "Title: “{title}”. /title TEXT changes it.",
+    "no_session": "There is no conversation yet; send a message to begin one.",
+    # turns
+    "stopped": "Stopped.",
+    "stopped_nothing": "Nothing was running.",
+    "not_yours": "Only the person who asked, those who run this group, or an owner may do that.",
+    "undone": "Took back {count} message(s) and what was answered.",
+    "undo_none": "There is nothing to take back.",
+    "undo_usage": "Use /undo or /undo NUMBER.",
+    "retry_none": "There is nothing to try again.",
+    "cleared": "The agent starts from an empty page; the transcript keeps everything.",
+    "queue_usage": "Use /queue TEXT.",
+    "steer_usage": "Use /steer TEXT.",
+    "title_usage": "Use /title TEXT; at most {limit} characters.",
+    "again_none": "There is nothing to send again.",
+    "mailbox_full": "Too many messages are waiting here; this one was not taken. Try again when I have caught up.",
+    "queued_place": "Many people are asking at the moment; you are number {place} in line.",
+    "agent_failed": "Something went wrong while answering. /retry tries again. (reference {reference})",
+    "agent_timeout": "The answer took too long and was stopped. /retry tries again. (reference {reference})",
+    "agent_empty": "The agent had nothing to say. /retry tries again.",
+    "interrupted": "I was restarted while answering and can't tell what was done already. /retry tries again.",
+    "poison": "This message stopped me three times in a row, so I leave it. (reference {reference})",
+    "internal": "I could not handle this message. (reference {reference})",
+    "stale": "I was away: {count} message(s) here were too old to act on when I came back. Please ask again.",
+    "unknown_delivery": "My last answer may not have arrived: /again sends it once more.",
+    "disk_full": "I can't store messages at the moment (the disk is full), so I can't answer. Please try later.",
+    # commands
+    "command_unknown": "I know no command /{name}. /help lists them.",
+    "help_head": "Send a message to talk to the agent. Commands:",
+    "help_line": "/{name}{hint}: {summary}",
+    "help_help": "this list",
+    "help_reset": "begin a new conversation (/new too)",
+    "help_resume": "go back to an earlier conversation",
+    "help_sessions": "your conversations",
+    "help_title": "name this conversation",
+    "help_status": "what is going on here",
+    "help_stop": "stop the answer that is being made, and drop what waits",
+    "help_retry": "answer the last message anew",
+    "help_undo": "take back the last messages",
+    "help_clear": "let the agent forget what was said so far",
+    "help_usage": "what this conversation has used",
+    "help_export": "the transcript as text",
+    "help_whoami": "how I know you",
+    "help_again": "send the last answer once more",
+    "help_queue": "ask after the running answer",
+    "help_steer": "tell the running answer something",
+    "help_version": "which version this is",
+    "whoami": "{name}: {identity}, role {role}.",
+    "version": "Frontdesk {version}.",
+    "status": (
+        "Conversation “{title}”: {messages} message(s), since {since}.\nAgent: {agent}. Running: {running}. "
+        "Waiting: {waiting}."
+    ),
+    "status_none": "No conversation yet. Agent: {agent}.",
+    "usage": "This conversation: {messages} message(s), {entries} entries. {used}",
+    "usage_nothing": "The agent counts nothing.",
+    "yes": "yes",
+    "no": "no",
+    "export_head": "# {title}",
+    "export_user": "**{name}** ({at}):",
+    "export_assistant": "**Agent** ({at}):",
+    "export_tool": "**Tool** ({at}):",
+    "export_notice": "*{text}*",
+    # people
+    "pairing": (
+        "I don't know you yet. Your code is {code}, good for an hour. The owner lets you in with:\n"
+        "frontdesk people approve {code}"
+    ),
+    "paired": "Welcome. You can talk to me now; /help lists the commands.",
+}
+
+CATALOGUES = {"en": ENGLISH}
+
+
+class Notices:
+    """Says things in one language."""
+
+    def __init__(self, language: str = "en") -> None:
+        self._texts = {**ENGLISH, **CATALOGUES.get(language, {})}
+
+    def say(self, key: str, **facts: str | int) -> str:
+        """The sentence with its facts filled in. Raises KeyError for a key that no catalogue has."""
+        return self._texts[key].format(**facts)
+
+    def age(self, span: timedelta) -> str:
+        """A length of time in its largest unit."""
+        minutes = max(0, int(span.total_seconds() // 60))
+        if minutes < 60:
+            return f"{minutes} min"
+        if minutes < 48 * 60:
+            return f"{minutes // 60} h"
+        return f"{minutes // 1440} d"

@@ -1,0 +1,115 @@
+"""The chores, driven by APScheduler: one instance each, coalesced, never skipped for being late."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import structlog
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from core.desk import sweep
+from core.desk.desk import Desk
+from core.desk.house import House
+from core.errors import StoreError
+from core.store import chores, facts, inbox, search, sessions
+from core.store.sql import Tx
+
+log = structlog.get_logger("frontdesk.chores")
+
+TIDYING = (
+    chores.forget_inbox,
+    chores.forget_deliveries,
+    chores.blank_deliveries,
+    chores.forget_pairings,
+    chores.forget_consents,
+    chores.forget_answers,
+)
+BATCH = 500
+INDEX_BATCH = 200
+HEARTBEAT = "heartbeat"
+POLICY = "policy_digest"
+
+
+class Chores:
+    """What is done from time to time. Each may be called directly; none needs the scheduler."""
+
+    def __init__(self, house: House, desk: Desk) -> None:
+        self._house = house
+        self._desk = desk
+
+    async def sweep(self) -> None:
+        """Nominate sessions whose end has come; by index, so it costs what it finds."""
+        now = self._house.clock.now()
+        found = await self._house.store.read(lambda tx: sessions.due(tx, now, sweep.MOST))
+        self._desk.router.nominate(conversation for conversation, _ in found)
+
+    async def stale(self) -> None:
+        """Wake owners whose rows have become too old while they waited."""
+        before = self._house.stale_before(self._house.clock.now())
+        rows = await self._house.store.read(lambda tx: inbox.old_pending(tx, before, BATCH))
+        self._desk.router.nominate({row.conversation for row in rows if row.conversation is not None})
+
+    async def agents(self) -> None:
+        """Let go of agents and paces that nobody needed for a while."""
+        self._house.cache.evict_idle(self._house.clock.monotonic())
+        self._house.outbox.prune()
+
+    async def index(self) -> None:
+        """Bring the search index up to date, in small units."""
+        while await self._house.store.write(lambda tx: search.index_some(tx, INDEX_BATCH)):
+            pass
+
+    async def tidy(self) -> None:
+        """Rows that have served their time, in small units."""
+        now = self._house.clock.now()
+        for chore in TIDYING:
+            while await self._house.store.write(partial(chore, now=now, most=BATCH)) == BATCH:
+                pass
+
+    async def heartbeat(self) -> None:
+        at = self._house.clock.now().isoformat()
+        await self._house.store.write(lambda tx: facts.put(tx, HEARTBEAT, at))
+
+    async def redate(self) -> None:
+        """After the reset policy has changed, give open sessions their new end."""
+        digest = self._house.policies.digest
+        if await self._house.store.read(lambda tx: facts.get(tx, POLICY)) == digest:
+            return
+        after: str | None = ""
+        while after is not None:
+            after = await self._house.store.write(_redate(after, self._house))
+        await self._house.store.write(lambda tx: facts.put(tx, POLICY, digest))
+        log.info("sessions_redated")
+
+
+def _redate(after: str, house: House) -> Callable[[Tx], str | None]:
+    return lambda tx: sweep.redate_some(tx, after, house.policy)
+
+
+def start(chores_: Chores, sweep_s: float) -> AsyncIOScheduler:
+    """Start the scheduler on the running loop; the caller shuts it down."""
+    scheduler = AsyncIOScheduler(
+        timezone="UTC", job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
+    )
+    every: tuple[tuple[Callable[[], Awaitable[None]], float], ...] = (
+        (chores_.sweep, sweep_s),
+        (chores_.stale, 60.0),
+        (chores_.agents, 60.0),
+        (chores_.index, 2.0),
+        (chores_.tidy, 600.0),
+        (chores_.heartbeat, 60.0),
+    )
+    for job, seconds in every:
+        scheduler.add_job(_guarded, "interval", seconds=seconds, args=[job], id=job.__name__)
+    scheduler.start()
+    return scheduler
+
+
+async def _guarded(job: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await job()
+    except StoreError:
+        log.exception("chore_store_fault", chore=job.__name__)
+    except Exception:  # sweep: a fault in one chore stops no other
+        log.exception("chore_fault", chore=job.__name__)

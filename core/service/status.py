@@ -1,0 +1,84 @@
+"""What `frontdesk status` shows (DESIGN 13)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from core.desk.house import House
+from core.service.socket import Json
+from core.service.supervisor import BotHealth
+from core.service.verbs import stamp
+from core.store import deliveries, inbox, turns
+from core.store.deliveries import Posted
+from core.store.engine import Store
+from core.store.sql import Tx
+
+DAY = timedelta(days=1)
+
+
+def _counts(tx: Tx, house: House) -> tuple[dict[str, int], dict[str, int], int]:
+    return turns.counts(tx), deliveries.counts(tx, house.clock.now() - DAY), inbox.pending_count(tx)
+
+
+class DaemonStatus:
+    """`verbs.Running` of a daemon. Deliveries that failed count for a day."""
+
+    def __init__(self, house: House, health: BotHealth) -> None:
+        self._house = house
+        self._health = health
+        self.ready = False
+
+    async def status(self) -> Json:
+        house = self._house
+        open_turns, outbox, pending = await house.store.read(lambda tx: _counts(tx, house))
+        return {
+            "ready": self.ready,
+            "bots": [
+                {
+                    "name": bot.name,
+                    "platform": bot.platform,
+                    "account": bot.account or None,
+                    "state": bot.state,
+                    "detail": bot.detail or None,
+                    "last_inbound_at": stamp(bot.last_inbound_at),
+                }
+                for bot in self._health.states.values()
+            ],
+            "turns": {
+                "running": open_turns.get("running", 0),
+                "waiting": house.slots.waiting,
+                "suspended": open_turns.get("suspended", 0),
+            },
+            "cache": {
+                "agents": len(house.cache),
+                "hits": house.cache.hits,
+                "misses": house.cache.misses.total(),
+                "evictions": house.cache.evictions,
+            },
+            "inbox": {"pending": pending},
+            "outbox": {name: outbox.get(name, 0) for name in ("queued", "unknown", "failed")},
+        }
+
+    def push(self, posted: Posted) -> None:
+        self._house.outbox.push([posted])
+
+
+class StoreStatus:
+    """`verbs.Running` while no daemon runs: nothing is ready, and what is committed goes out at the next start."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def status(self) -> Json:
+        pending = await self._store.read(inbox.pending_count)
+        return {
+            "ready": False,
+            "bots": [],
+            "turns": {"running": 0, "waiting": 0, "suspended": 0},
+            "cache": {"agents": 0, "hits": 0, "misses": 0, "evictions": 0},
+            "inbox": {"pending": pending},
+            "outbox": {"queued": 0, "unknown": 0, "failed": 0},
+        }
+
+    def push(self, posted: Posted) -> None:
+        """It waits in the outbox."""

@@ -1,0 +1,69 @@
+"""One daemon per store: whoever owns it holds a lock that ends with the process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Protocol
+
+from core.errors import StoreLocked
+
+
+class ProcessLock(Protocol):
+    def renew(self) -> None:
+        """Make sure that it is still held; take it again if the connection that held it is gone.
+
+        Blocking. Raises `StoreLocked` when another process took it meanwhile.
+        """
+
+    def release(self) -> None: ...
+
+
+class NoLock:
+    """Where several processes share one store (`[cluster]`)."""
+
+    def renew(self) -> None:
+        return
+
+    def release(self) -> None:
+        return
+
+
+class FileLocks:
+    """flock on files; the kernel frees them with the process, whatever kills it. The pid inside is for people."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        """Raises `StoreLocked`."""
+        self._files: list[int] = []
+        for path in paths:
+            try:
+                self._files.append(_lock_file(path))
+            except StoreLocked:
+                self.release()
+                raise
+
+    def renew(self) -> None:
+        return
+
+    def release(self) -> None:
+        while self._files:
+            file = self._files.pop()
+            os.ftruncate(file, 0)
+            os.close(file)
+
+
+def _lock_file(path: Path) -> int:
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        pid = os.pread(file, 32, 0).decode("ascii", "replace").strip()
+        os.close(file)
+        raise StoreLocked(
+            f"another Frontdesk ({f'process {pid}' if pid else 'process unknown'}) uses {path.parent}; "
+            f"stop it, or give this one another state directory with --state"
+        ) from error
+    os.ftruncate(file, 0)
+    os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+    return file

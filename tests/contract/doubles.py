@@ -1,0 +1,182 @@
+"""What a bot is handed in these tests: a clock that a test moves, no chance, and a desk that keeps what it got."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from core.errors import StoreError
+from core.ports import Bot, CommandHelp
+from core.vocabulary import BotName, ChatId, ChatKind, Inbound, Receipt, RowId, TurnEvent, Verdict
+
+PATIENCE_S = 10.0
+"""Real seconds after which a barrier gives up."""
+
+
+class Barrier:
+    """Lets a test wait until something holds, without looking at a clock."""
+
+    def __init__(self) -> None:
+        self._changed = asyncio.Event()
+
+    def changed(self) -> None:
+        self._changed.set()
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not holds():
+                self._changed.clear()
+                await self._changed.wait()
+
+
+class ManualClock(Barrier):
+    """`ports.Clock`; sleepers wake when a test moves the time past their hour."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now_s = 0.0
+        self._sleepers: dict[asyncio.Future[None], float] = {}
+        self.naps: list[float] = []
+        """Every wait that was asked for, in order."""
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self._now_s)
+
+    def monotonic(self) -> float:
+        return self._now_s
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._sleepers[waiter] = self._now_s + seconds
+        self.naps.append(seconds)
+        self.changed()
+        try:
+            await waiter
+        finally:
+            del self._sleepers[waiter]
+
+    def advance(self, seconds: float) -> None:
+        self._now_s += seconds
+        for waiter, hour in self._sleepers.items():
+            if hour <= self._now_s and not waiter.done():
+                waiter.set_result(None)
+
+    async def asleep(self, times: int) -> float:
+        """Wait until somebody has gone to sleep for the n-th time and sleeps; tells for how long."""
+        await self.until(lambda: len(self.naps) >= times and bool(self._sleepers))
+        return self.naps[times - 1]
+
+
+class NoChance:
+    """`ports.Random` with the largest of what could come."""
+
+    def __init__(self) -> None:
+        self._made = 0
+
+    def uuid7(self) -> str:
+        self._made += 1
+        return f"00000000-0000-7000-8000-{self._made:012d}"
+
+    def token(self, characters: int) -> str:
+        self._made += 1
+        return f"{self._made}".rjust(characters, "A")[:characters]
+
+    def uniform(self, low: float, high: float) -> float:
+        return high
+
+
+@dataclass
+class RecordingHealth:
+    """`ports.Health`, as a list of what was said."""
+
+    barrier: Barrier
+    accounts: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+    """"up" or the detail of a trouble, in order."""
+
+    def account(self, bot: BotName, account: str) -> None:
+        self.accounts.append(account)
+        self.barrier.changed()
+
+    def up(self, bot: BotName) -> None:
+        self.said.append("up")
+        self.barrier.changed()
+
+    def degraded(self, bot: BotName, detail: str) -> None:
+        self.said.append(detail)
+        self.barrier.changed()
+
+    @property
+    def last(self) -> str:
+        return self.said[-1] if self.said else ""
+
+
+class RecordingDesk(Barrier):
+    """`ports.Desk`: stores batches in a list, can refuse them and can take its time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.health = RecordingHealth(self)
+        self.batches: list[tuple[Inbound, ...]] = []
+        self.refused: list[tuple[Inbound, ...]] = []
+        self.refusing = False
+        self.open = asyncio.Event()
+        """Cleared: `receive` waits."""
+        self.open.set()
+        self.waiting = 0
+        self.most_waiting = 0
+
+    @property
+    def heard(self) -> list[Inbound]:
+        return [inbound for batch in self.batches for inbound in batch]
+
+    @property
+    def commands(self) -> Sequence[CommandHelp]:
+        return ()
+
+    async def receive(self, batch: Sequence[Inbound]) -> tuple[Receipt, ...]:
+        self.waiting += 1
+        self.most_waiting = max(self.most_waiting, self.waiting)
+        self.changed()
+        try:
+            await self.open.wait()
+        finally:
+            self.waiting -= 1
+        if self.refusing:
+            self.refused.append(tuple(batch))
+            self.changed()
+            raise StoreError("refused by the test")
+        self.batches.append(tuple(batch))
+        self.changed()
+        return tuple(Receipt(verdict=Verdict.ACCEPTED, row=RowId(number)) for number in range(len(batch)))
+
+    async def follow(self, row: RowId) -> AsyncIterator[TurnEvent]:
+        nothing: tuple[TurnEvent, ...] = ()
+        for event in nothing:
+            yield event
+
+    async def settled(self, row: RowId) -> None:
+        return None
+
+    def arrived(self, bot: BotName, chat: ChatId, kind: ChatKind) -> None:
+        return None
+
+
+@asynccontextmanager
+async def running(bot: Bot, desk: RecordingDesk) -> AsyncIterator[asyncio.Task[None]]:
+    """The bot listens until the end of the block; there it is cancelled and has to end at once."""
+    task = asyncio.create_task(bot.run(desk))
+    try:
+        yield task
+    finally:
+        task.cancel()
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.wait([task])
+    if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+        raise error

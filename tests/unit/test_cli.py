@@ -1,0 +1,229 @@
+"""The command line as a shell sees it: options, output, exit codes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from core.cli.daemon import stdin_is_open
+from core.errors import VerbFailed
+from core.service.socket import SOCKET_NAME, Json, Verb, serve
+
+ROOT: Final = Path(__file__).parents[2]
+DEADLINE_S: Final = 30.0
+MAIN: Final = [sys.executable, "-c", "from core.cli.app import main; main()"]
+STATUS: Final[Mapping[str, Json]] = {
+    "ready": True,
+    "bots": [
+        {
+            "name": "telegram",
+            "platform": "telegram",
+            "account": "42",
+            "state": "failed",
+            "detail": "\x1b[31mget a new token",
+            "last_inbound_at": None,
+        }
+    ],
+    "turns": {"running": 1, "waiting": 0, "suspended": 0},
+    "cache": {"agents": 2, "hits": 3, "misses": {"session": 1}, "evictions": 0},
+    "inbox": {"pending": 0},
+    "outbox": {"queued": 0, "unknown": 0, "failed": 0},
+}
+SESSION: Final[Mapping[str, Json]] = {
+    "key": "terminal/local",
+    "generation": 1,
+    "session": {"id": "0190", "started_at": "2026-01-01T00:00:00Z", "ended_at": None, "title": None},
+    "entries": [{"seq": 1, "kind": "user", "text": "hé [bold]llo", "at": "2026-01-01T00:00:00Z", "sender": "local"}],
+}
+PERSON: Final[Mapping[str, Json]] = {"id": "p1", "name": "Ann", "role": "owner", "identities": ["telegram:1"]}
+PEOPLE: Final[Mapping[str, Json]] = {
+    "people": [PERSON],
+    "pending": [{"code": "AB2C", "platform": "telegram", "name": "Bob", "expires_at": "2026-01-01T01:00:00Z"}],
+}
+
+
+class AskedDesk:
+    """What a daemon would answer, and what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, Mapping[str, Json]]] = []
+
+    @property
+    def verbs(self) -> Mapping[str, Verb]:
+        answers: Mapping[str, Json] = {
+            "status": STATUS,
+            "sessions.list": [{"key": "terminal/local", "id": "0190", "title": "A talk", "messages": 2}] * 500,
+            "sessions.show": SESSION,
+            "people.list": PEOPLE,
+            "people.approve": PERSON,
+            "people.role": PERSON,
+        }
+        return {verb: self._verb(verb, answer) for verb, answer in answers.items()}
+
+    def _verb(self, verb: str, answer: Json) -> Verb:
+        async def carry_out(args: Mapping[str, Json]) -> Json:
+            self.asked.append((verb, args))
+            if "nobody" in args.values():
+                raise VerbFailed("there is none such")
+            return answer
+
+        return carry_out
+
+
+@asynccontextmanager
+async def running(state: Path) -> AsyncIterator[AskedDesk]:
+    desk = AskedDesk()
+    async with serve(state / SOCKET_NAME, desk.verbs, None):
+        yield desk
+
+
+def call(*args: str, shell: str = "") -> subprocess.CompletedProcess[str]:
+    environ = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    command = ["/bin/sh", "-c", f'"$@" {shell}', "sh", *MAIN, *args]
+    return subprocess.run(
+        command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+    )
+
+
+async def frontdesk(*args: str | Path, shell: str = "") -> subprocess.CompletedProcess[str]:
+    return await asyncio.to_thread(call, *map(str, args), shell=shell)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        "--state {state} sessions show terminal/local --json",
+        "sessions --state {state} show terminal/local --json",
+        "sessions show --state {state} terminal/local --json",
+        "sessions show terminal/local --json --state {state}",
+        "--state /elsewhere sessions show terminal/local --json --state {state} --config {config}",
+        "--config {config} sessions show terminal/local --json --state {state}",
+    ],
+)
+async def test_options_stand_before_or_after_the_verb(tmp_path: Path, args: str) -> None:
+    config = tmp_path / "some.toml"
+    config.write_text("[desk]\nname = 'Ours'\n")
+    async with running(tmp_path) as desk:
+        done = await frontdesk(*args.format(state=tmp_path, config=config).split())
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == SESSION
+    assert desk.asked == [("sessions.show", {"key": "terminal/local"})]
+
+
+async def test_json_is_what_the_daemon_says(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        for args, answer in (
+            (("status",), STATUS),
+            (("people", "list"), PEOPLE),
+            (("people", "approve", "AB2C"), PERSON),
+            (("people", "role", "p1", "owner"), PERSON),
+        ):
+            done = await frontdesk(*args, "--json", "--state", tmp_path)
+            assert json.loads(done.stdout) == answer
+    assert desk.asked[2:] == [("people.approve", {"code": "AB2C"}), ("people.role", {"id": "p1", "role": "owner"})]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ("status", ["ready", "telegram", "failed", "get a new token", "turns: running 1, waiting 0", "session 1"]),
+        ("sessions list", ["terminal/local", "0190", "A talk"]),
+        ("sessions show terminal/local", ["terminal/local", "0190", "hé [bold]llo"]),
+        ("people list", ["Ann", "telegram:1", "AB2C", "Bob", "people approve CODE"]),
+        ("people approve AB2C", ["Ann (p1): owner"]),
+        ("people role p1 user", ["Ann (p1): owner"]),
+    ],
+)
+async def test_people_get_words_and_tables(tmp_path: Path, args: str, words: list[str]) -> None:
+    async with running(tmp_path):
+        done = await frontdesk(*args.split(), "--state", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    for word in words:
+        assert word in done.stdout
+
+
+async def test_a_reader_that_leaves_early_causes_no_traceback(tmp_path: Path) -> None:
+    async with running(tmp_path):
+        for verb in ("sessions list", "sessions list --json"):
+            done = await frontdesk(*verb.split(), "--state", tmp_path, shell="| head -1")
+            assert done.stderr == ""
+            assert done.stdout.count("\n") == 1
+
+
+async def test_what_the_desk_refuses_fails_with_its_words(tmp_path: Path) -> None:
+    async with running(tmp_path):
+        done = await frontdesk("people", "approve", "nobody", "--state", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "frontdesk: there is none such\n")
+
+
+@pytest.mark.parametrize(
+    "args", ["fly", "sessions", "sessions show", "people role p1 king", "status --nonsense", "--state"]
+)
+async def test_wrong_usage_ends_with_2(args: str) -> None:
+    done = await frontdesk(*args.split())
+    assert done.returncode == 2
+    assert "Usage: frontdesk" in done.stderr + done.stdout or "Error: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+async def test_check_says_ok_and_warns(tmp_path: Path) -> None:
+    config = tmp_path / "frontdesk.toml"
+    config.write_text('[bots.telegram]\ntoken = "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"\n')
+    done = await frontdesk("check", "--config", config, "--state", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, *warnings = done.stdout.splitlines()
+    assert first == "ok"
+    assert any(line.startswith(f"warning: {config}:2: [bots.telegram] token") for line in warnings)
+    assert "AAAAAA" not in done.stdout
+
+
+@pytest.mark.parametrize("verb", ["check", "run", "chat", "status", "sessions list"])
+async def test_a_wrong_config_ends_every_verb_with_78_and_all_faults(tmp_path: Path, verb: str) -> None:
+    config = tmp_path / "frontdesk.toml"
+    config.write_text('[desk]\nnaem = "x"\nmax_turns = "many"\n')
+    done = await frontdesk("--config", config, "--state", tmp_path, *verb.split())
+    assert (done.returncode, done.stdout) == (78, "")
+    faults = done.stderr.splitlines()
+    assert [line.partition(": ")[0] for line in faults] == [f"{config}:2", f"{config}:3"]
+
+
+async def test_the_version_is_an_option_and_a_verb() -> None:
+    option, verb = await frontdesk("--version"), await frontdesk("version")
+    assert (option.returncode, verb.returncode) == (0, 0)
+    assert option.stdout == verb.stdout != ""
+
+
+async def test_closed_streams_are_filled_before_a_file_gets_their_number() -> None:
+    done = await frontdesk("check", shell="<&- >&- 2>&-")
+    assert done.returncode == 0
+
+
+def test_what_is_slow_to_import_waits_until_it_is_needed() -> None:
+    heavy = "{'rich', 'prompt_toolkit', 'telegram', 'sqlalchemy', 'pydantic', 'alembic', 'importlib.metadata'}"
+    program = f"import sys, core.cli.app; print(*({heavy} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_S, check=True
+    )
+    assert done.stdout.strip() == ""
+
+
+def test_input_is_a_pipe_or_our_own_terminal_but_not_dev_null() -> None:
+    reading, writing = os.pipe()
+    master, slave = pty.openpty()
+    with open(os.devnull) as null:
+        assert stdin_is_open(reading)
+        assert not stdin_is_open(null.fileno())
+        assert not stdin_is_open(slave)
+    for descriptor in (reading, writing, master, slave):
+        os.close(descriptor)

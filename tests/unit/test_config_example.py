@@ -1,0 +1,103 @@
+"""The example file holds every option there is, with its default, and loads as it is and with everything set."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from datetime import time
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+import config
+from config.load import load
+from config.settings import (
+    BotPart,
+    ModuleAgentSettings,
+    OfflineAgentSettings,
+    ResetOverride,
+    Settings,
+    TelegramSettings,
+    TerminalSettings,
+)
+
+_EXAMPLE = Path(config.__file__).with_name("frontdesk.example.toml")
+_OPTION = re.compile(r"^#(?=\[|[a-z_]+ = )", re.MULTILINE)
+_ENVIRON = {"TELEGRAM_BOT_TOKEN": "123456:ABC-def", "TZ": "UTC"}
+_TABLES: list[tuple[tuple[str, ...], type[BaseModel]]] = [
+    ((), Settings),
+    (("agents", "default"), OfflineAgentSettings),
+    (("agents", "mine"), ModuleAgentSettings),
+    (("bots", "telegram"), TelegramSettings),
+    (("bots", "terminal"), TerminalSettings),
+]
+
+
+def everything_set() -> str:
+    return _OPTION.sub("", _EXAMPLE.read_text(encoding="utf-8"))
+
+
+def options(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], FieldInfo]]:
+    """Every option of the model and of the tables in it. Overrides repeat [session.reset] and need not be complete."""
+    for name, field in model.model_fields.items():
+        inner = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
+        table = next((kind for kind in inner if issubclass(kind, BaseModel)), None)
+        if table and table is not ResetOverride:
+            yield from options(table, (*path, name))
+        elif not (issubclass(model, BotPart) and name == "name"):
+            yield (*path, name), field
+
+
+def shown_at(path: tuple[str, ...]) -> object:
+    value: object = tomllib.loads(everything_set())
+    for name in path:
+        assert isinstance(value, dict)
+        assert name in value, f"{'.'.join(path)} is not in the example"
+        value = value[name]
+    return value
+
+
+def test_the_example_as_shipped_loads_to_the_defaults(tmp_path: Path) -> None:
+    loaded = load(config=_EXAMPLE, state=tmp_path, environ={"TZ": "UTC"})
+
+    assert loaded.settings == Settings()
+    assert loaded.warnings == ()
+
+
+def test_the_example_with_everything_set_loads(tmp_path: Path) -> None:
+    file = tmp_path / "frontdesk.toml"
+    file.write_text(everything_set(), encoding="utf-8")
+
+    loaded = load(config=file, state=tmp_path, environ=_ENVIRON)
+
+    assert set(loaded.settings.bots) == {"telegram", "terminal"}
+    assert set(loaded.settings.agents) == {"default", "mine"}
+    assert loaded.warnings == ()
+
+
+@pytest.mark.parametrize(("path", "model"), _TABLES)
+def test_the_example_shows_every_option_with_its_default(path: tuple[str, ...], model: type[BaseModel]) -> None:
+    for option, field in options(model, path):
+        shown, default = shown_at(option), field.default
+        if isinstance(default, time):
+            default = f"{default:%H:%M}"
+        if isinstance(default, str | int | float):
+            assert shown == default, option
+        if default == ():
+            assert shown == [] or option == ("bots", "telegram", "groups")
+
+
+def test_the_example_says_why_at_every_option() -> None:
+    blocks = re.split(r"\n\n|^#?\[.*\n", _EXAMPLE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    rows = [row for block in blocks for row in zip(["", *block.split("\n")], block.split("\n"), strict=False)]
+    unexplained = {row for above, row in rows if re.match(r"#[a-z_]+ = ", row) and not above.startswith("# ")}
+
+    # A bot's and a chat kind's reset tables repeat [session.reset]; what is left needs no word.
+    assert {row.split(" = ")[0] for row in unexplained} <= {
+        *("#mode", "#idle_minutes", "#at", "#timezone", "#announce"),
+        *("#platform", "#backend", "#greeting", "#agent"),
+    }
