@@ -90,7 +90,9 @@ class Daemon:
         bots: dict[BotName, Bot] = {self.terminal.name: self.terminal}
         for name, settings in self._settings.bots.items():
             if not isinstance(settings, TerminalSettings):
-                bots[BotName(name)] = open_bot(BotName(name), settings, clock=self._clock, random=self._random)
+                through = settings.proxy or self._settings.network.proxy
+                own = settings.model_copy(update={"proxy": through})
+                bots[BotName(name)] = open_bot(BotName(name), own, clock=self._clock, random=self._random)
         return bots
 
     async def run(self, stack: AsyncExitStack) -> int:

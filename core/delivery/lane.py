@@ -99,6 +99,7 @@ class Lane:
         self._stored = False
         self._last = 0
         self._claims = 0
+        self._users = 0
         self._rests = False
         self._rested = asyncio.Event()
         self._quiet = asyncio.Event()
@@ -116,6 +117,19 @@ class Lane:
     def release(self) -> None:
         """The claim comes to nothing."""
         self._claims = 0
+
+    def lease(self) -> Lane:
+        """Keep this very lane for the chat until `let_go`, also while nothing waits."""
+        self._users += 1
+        return self
+
+    def let_go(self) -> None:
+        self._users -= 1
+        self._leave()
+
+    def _leave(self) -> None:
+        if not self._users and self.task is None:
+            self._gone(self)
 
     def push(self, posted: Posted) -> None:
         """Send a committed part after all that were pushed before it; one that is `sending` was claimed."""
@@ -149,7 +163,7 @@ class Lane:
         finally:
             self.task = None
             self._quiet.set()
-            self._gone(self)
+            self._leave()
 
     async def _step(self) -> None:
         try:

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+import structlog
+
 from core.delivery.lane import Lane, Workshop
 from core.delivery.pacing import Bucket, ChatPace
+from core.delivery.split import split
 from core.ports import Bot, Clock, Random
 from core.service.notices import Notices
 from core.store import deliveries
@@ -16,6 +19,12 @@ from core.store.deliveries import Posted
 from core.store.engine import Store
 from core.store.sql import Tx
 from core.vocabulary import BotName, ChatId, ChatKind
+
+log = structlog.get_logger("frontdesk.delivery")
+
+LIMIT_WITHOUT_BOT = 2000
+ASIDE_FROM = 2000
+"""Characters from which splitting leaves the loop: rendering takes some microseconds per character."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,9 +53,21 @@ class Outbox:
         )
 
     def parts(self, bot: BotName, text: str) -> tuple[str, ...]:
-        """How this bot would split the text; one part where it is not configured any more."""
+        """How this bot splits the text. Where it can't (a fault in its renderer, or it is not configured any more), cut
+        by length alone: nothing is lost. Pure and safe on any thread."""
         known = self._bots.get(bot)
-        return known.parts(text) if known is not None else (text,) if text.strip() else ()
+        limit = known.capabilities.text_limit if known is not None else LIMIT_WITHOUT_BOT
+        try:
+            return known.parts(text) if known is not None else split(text, limit)
+        except Exception:  # delivery: a fault in one bot's renderer must not keep an answer back
+            log.exception("parts_fault", bot=bot, characters=len(text))
+            return split(text, limit // 2)
+
+    async def parts_aside(self, bot: BotName, text: str) -> tuple[str, ...]:
+        """As `parts`; what takes long is done on a thread."""
+        if len(text) <= ASIDE_FROM:
+            return self.parts(bot, text)
+        return await asyncio.to_thread(self.parts, bot, text)
 
     def lane(self, bot: BotName, chat: ChatId, kind: ChatKind) -> Lane:
         """The chat's lane; made on demand, gone when it rests with nothing to do."""

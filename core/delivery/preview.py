@@ -99,7 +99,8 @@ class Preview:
             log.exception("preview_store_fault", bot=bot.name)
 
     def _part(self, bot: Bot) -> str:
-        parts = bot.parts(self._text)
+        """What fits one message; the rest is not looked at."""
+        parts = bot.parts(self._text[: 2 * bot.capabilities.text_limit])
         return parts[0] if parts else ""
 
     async def _send_first(self, bot: Bot) -> None:

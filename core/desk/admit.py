@@ -95,7 +95,7 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         turn=turn,
         head=head,
         message=said[0],
-        rows=tuple(row.id for row in rows),
+        rows=tuple(row.id for row in (inbox.taken_by(tx, turn.id) if intent.carry is not None else rows)),
         posted=tuple(posted),
     )
 

@@ -69,7 +69,7 @@ class Instants:
         text = await self._text(row, now)
         if text is None:
             return
-        parts = await asyncio.to_thread(house.outbox.parts, row.address.bot, text)
+        parts = await house.outbox.parts_aside(row.address.bot, text)
         house.outbox.push(await house.store.write(lambda tx: _reply(tx, row, parts, now)))
 
     async def _text(self, row: Waiting, now: datetime) -> str | None:

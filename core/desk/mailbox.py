@@ -55,6 +55,7 @@ class Mailbox:
         self._told_place = False
         self._faults: dict[RowId, int] = {}
         self._at: Ref | None = None
+        self._condemned: Ref | None = None
         self._wake = asyncio.Event()
         self._blocked = False
         self.task: asyncio.Task[None] = asyncio.create_task(self._run(), name=f"mailbox {conversation}")
@@ -122,24 +123,26 @@ class Mailbox:
             log.exception("owner_store_fault", conversation=self.conversation)
         except Exception:  # mailbox loop: one bad row must not stop the conversation
             log.exception("owner_fault", conversation=self.conversation)
-            await self._blame()
+            self._blame()
         await self._sleep(STORE_PAUSE_S)
         return True
 
-    async def _blame(self) -> None:
+    def _blame(self) -> None:
         """The row at hand has broken its owner; the third time it is refused."""
         ref, self._at = self._at, None
-        if ref is None:
-            return
-        self._faults[ref.id] = self._faults.get(ref.id, 0) + 1
-        if self._faults[ref.id] >= TRIES:
-            self._drop({ref.id})
-            await self.owner.refuse(ref)
+        if ref is not None:
+            self._faults[ref.id] = self._faults.get(ref.id, 0) + 1
+            if self._faults[ref.id] >= TRIES:
+                self._condemned = ref
+                self._drop({ref.id})
 
     async def _step(self) -> bool:
         """One thing at a time, the most urgent first; False: nothing is left to do."""
         turn = self.owner.turn
-        if self._controls:
+        if self._condemned is not None:
+            await self.owner.refuse(self._condemned)
+            self._condemned = None
+        elif self._controls:
             await self._control(self._controls[0])
         elif turn is not None:
             await (self._close_turn() if turn.over else self._sleep())
@@ -158,17 +161,20 @@ class Mailbox:
 
     async def _sleep(self, seconds: float | None = None) -> None:
         """Until something comes in, or that long."""
-        waiter = asyncio.create_task(self._wake.wait())
-        timer = None if seconds is None else asyncio.create_task(self._house.clock.sleep(seconds))
         self._blocked = True
         try:
-            await asyncio.wait({waiter, timer} if timer else {waiter}, return_when=asyncio.FIRST_COMPLETED)
+            await (self._wake.wait() if seconds is None else self._woken_within(seconds))
         finally:
             self._blocked = False
             self._wake.clear()
-            waiter.cancel()
-            if timer is not None:
-                timer.cancel()
+
+    async def _woken_within(self, seconds: float) -> None:
+        either = {asyncio.create_task(self._wake.wait()), asyncio.create_task(self._house.clock.sleep(seconds))}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in either:
+                task.cancel()
 
     def _drop(self, rows: set[RowId]) -> None:
         self._waiting = [ref for ref in self._waiting if ref.id not in rows]

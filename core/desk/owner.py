@@ -92,7 +92,7 @@ class Owner:
         ending = self._ending
         if carry and ending.outcome is Outcome.CANCELLED:
             self._carry = (turn.turn, ending)
-            self._let_go()
+            self._let_go(())
             return
         now = house.clock.now()
         try:
@@ -105,8 +105,7 @@ class Owner:
             raise
         if ending.outcome is Outcome.DONE:
             keep(house, turn.admitted, turn.cached, turn.learned(closed.added), closed.session.model_head)
-        self._let_go()
-        house.outbox.push(closed.posted)
+        self._let_go(closed.posted)
         house.live.ended(turn.rows, ending.outcome, turn.text)
         log.info("turn", turn=turn.id, outcome=str(ending.outcome), conversation=self.conversation)
 
@@ -152,10 +151,10 @@ class Owner:
         if done.evict:
             house.cache.evict(self.conversation)
         if running is not None and turn is not None:
-            outcome = self._ending.outcome if self._ending is not None else Outcome.CANCELLED
-            self._let_go()
-            house.live.ended(turn.rows, outcome, turn.text)
-        house.outbox.push(done.posted)
+            self._let_go(done.posted)
+            house.live.ended(turn.rows, running[1].outcome, turn.text)
+        else:
+            house.outbox.push(done.posted)
         if not done.live_on:
             house.live.ended([ref.id])
         house.live.ended(done.closed, Outcome.CANCELLED)
@@ -196,7 +195,10 @@ class Owner:
             raise LookupError("no turn runs")
         return self.turn
 
-    def _let_go(self) -> None:
+    def _let_go(self, posted: Sequence[Posted]) -> None:
+        """The turn is over for good; what it says goes out on the lane that it held."""
+        self._house.outbox.push(posted)
+        self._turn().let_go()
         self.turn = self._ending = None
 
 

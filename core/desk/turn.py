@@ -75,7 +75,7 @@ class RunningTurn:
         self._text_s: float | None = None
         self._typed_s = float("-inf")
         self._typing: asyncio.Task[None] | None = None
-        self._lane = house.outbox.lane(self.turn.address.bot, self.turn.address.chat, self.turn.kind)
+        self._lane = house.outbox.lane(self.turn.address.bot, self.turn.address.chat, self.turn.kind).lease()
         self._preview = Preview(house.outbox.workshop, self._lane, _preview_parcel(admitted), inherited)
         self._shows = self._preview.possible
         self._given_up_s: float | None = None
@@ -83,9 +83,12 @@ class RunningTurn:
         self._task.add_done_callback(self._end)
         house.pulse.add(self)
 
-    def _end(self, _: object = None) -> None:
-        self.over = True
-        self._listener.turn_over()
+    def _end(self, task: asyncio.Task[None] | None = None) -> None:
+        if task is not None and not task.cancelled() and self._recorded and task.exception() is not None:
+            log.warning("agent_ended_late", turn=self.id)
+        if not self.over:
+            self.over = True
+            self._listener.turn_over()
 
     # what the agent sees
 
@@ -279,7 +282,7 @@ class RunningTurn:
         if self._outcome is Outcome.DONE and not text.strip():
             self._outcome, self._notice = Outcome.FAILED, self._house.notices.say("agent_empty")
         whole = self._outcome in (Outcome.DONE, Outcome.SUSPENDED) or preview is not None
-        reply = self._house.outbox.parts(self.turn.address.bot, text) if whole else ()
+        reply = await self._house.outbox.parts_aside(self.turn.address.bot, text) if whole else ()
         claimed = at_once and preview is None and bool(reply or self._notice) and self._lane.claim()
         return Ending(
             outcome=self._outcome,
@@ -297,6 +300,10 @@ class RunningTurn:
     def unclaim(self) -> None:
         """The ending could not be recorded."""
         self._lane.release()
+
+    def let_go(self) -> None:
+        """It is recorded, and its parts are on their way."""
+        self._lane.let_go()
 
     def learned(self, added: Sequence[Entry]) -> list[Entry]:
         """What the model has seen by the end: the history, this turn's entries and those that closed it."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, literal, select, union_all, update
 
 from core.store.conversations import ConversationId
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
@@ -56,6 +56,8 @@ class Posted:
 
 
 _d = deliveries.c
+_UNSENT = _d.state.in_(("queued", "sending"))
+"""As the partial indexes are defined: SQLite uses them only for a condition that it can see is theirs."""
 _INSERT = insert(
     deliveries, "conversation_id", "turn_id", "role", "part", "bot", "chat", "thread", "reply_to", "kind", "text",
     "state", "attempts", "created_at", returning="id",
@@ -98,10 +100,10 @@ _CHATS = Sql(
     .group_by(_d.bot, _d.chat)
     .order_by(func.min(_d.id))
 )
-_LEFT_SENDING = Sql(select(deliveries).where(_d.state == "sending").order_by(_d.id))
+_LEFT_SENDING = Sql(select(deliveries).where(_UNSENT, _d.state == "sending"))
 _FAIL_CHAT = Sql(
     update(deliveries)
-    .where(_d.state == "queued", _d.bot == text("bot"), _d.chat == text("chat"), _d.id >= integer("first"))
+    .where(_UNSENT, _d.state == "queued", _d.bot == text("bot"), _d.chat == text("chat"), _d.id >= integer("first"))
     .values(state="failed", error=text("why"), done_at=integer("at"))
 )
 _PREVIEW_OF = Sql(select(deliveries).where(_d.turn_id == text("turn"), _d.role == PREVIEW))
@@ -128,7 +130,12 @@ _UNSENT_IN = Sql(
     .select_from(deliveries)
     .where(_d.state.in_(("queued", "sending")), _d.conversation_id == integer("conversation"))
 )
-_COUNTS = Sql(select(_d.state, func.count().label("n")).where(_d.state.in_(("queued", "unknown"))).group_by(_d.state))
+_COUNTS = Sql(
+    union_all(
+        select(literal("queued").label("state"), func.count().label("n")).where(_UNSENT, _d.state == "queued"),
+        select(literal("unknown").label("state"), func.count().label("n")).where(_d.state == "unknown"),
+    )
+)
 _FAILED_SINCE = Sql(
     select(func.count()).select_from(deliveries).where(_d.state == "failed", _d.done_at > integer("since"))
 )
@@ -248,7 +255,7 @@ def chats(tx: Tx) -> list[tuple[BotName, ChatId]]:
 
 def left_sending(tx: Tx) -> list[Posted]:
     """What the last process was sending when it died, previews included."""
-    return [_from_row(row) for row in tx.all(_LEFT_SENDING)]
+    return sorted((_from_row(row) for row in tx.all(_LEFT_SENDING)), key=lambda posted: posted.id)
 
 
 def fail_chat(tx: Tx, bot: BotName, chat: ChatId, first: DeliveryId, why: str, at: datetime) -> int:

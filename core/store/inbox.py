@@ -89,6 +89,8 @@ class Kept:
 
 
 _i = inbox.c
+_UNDONE = _i.state != "done"
+"""As the partial index is defined: SQLite uses it only for a condition that it can see is its own."""
 _INSERT = insert(
     inbox, "account", "dedupe", "message", "conversation_id", "lane", "command", "state", "fate", "detail", "bot",
     "chat", "thread", "kind", "identity", "name", "role", "text", "more_likely", "sent_at", "received_at", "done_at",
@@ -98,7 +100,7 @@ _SAME = Sql(select(inbox).where(_i.account == text("account"), _i.dedupe == text
 _GET = Sql(select(inbox).where(_i.id == integer("id")))
 _PENDING_ONE = Sql(select(inbox).where(_i.id == integer("id"), _i.state == "pending"))
 _PENDING = Sql(
-    select(inbox).where(_i.state == "pending", _i.id > integer("after")).order_by(_i.id).limit(count("most"))
+    select(inbox).where(_UNDONE, _i.state == "pending", _i.id > integer("after")).order_by(_i.id).limit(count("most"))
 )
 _PENDING_IN = Sql(
     select(inbox)
@@ -162,7 +164,10 @@ _EDIT = Sql(
     .values(text=text("to_text"))
 )
 _OLD_PENDING = Sql(
-    select(inbox).where(_i.state == "pending", _i.received_at < integer("before")).order_by(_i.id).limit(count("most"))
+    select(inbox)
+    .where(_UNDONE, _i.state == "pending", _i.received_at < integer("before"))
+    .order_by(_i.id)
+    .limit(count("most"))
 )
 _PENDING_COUNT = Sql(select(func.count()).select_from(inbox).where(_i.state == "pending"))
 _FORGET = Sql(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy import and_, func, select, update
 
 from core.store.conversations import ConversationId, SessionId
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
@@ -94,13 +94,7 @@ _LATEST = Sql(select(sessions).order_by(_s.touched_at.desc(), _s.id.desc()).limi
 _p = participants.c
 _OF_PERSON = Sql(
     select(sessions)
-    .where(
-        or_(
-            _s.conversation_id == integer("conversation"),
-            _s.id.in_(select(_p.session_id).where(_p.identity == text("identity"))),
-        ),
-        select(_p.session_id).where(_p.session_id == _s.id, _p.identity == text("identity")).exists(),
-    )
+    .where(_s.id.in_(select(_p.session_id).where(_p.identity == text("identity"))))
     .order_by(_s.touched_at.desc(), _s.id.desc())
     .limit(count("most"))
 )
@@ -236,11 +230,8 @@ def latest(tx: Tx, most: int) -> list[Session]:
 
 
 def of_person(tx: Tx, conversation: ConversationId | None, identity: str, most: int) -> Sequence[Session]:
-    """The sessions that this identity took part in, latest first."""
-    rows = tx.all(
-        _OF_PERSON, conversation=conversation if conversation is not None else -1, identity=identity, most=most
-    )
-    return [_from_row(row) for row in rows]
+    """The sessions that this identity took part in, in any conversation, latest first."""
+    return [_from_row(row) for row in tx.all(_OF_PERSON, identity=identity, most=most)]
 
 
 def current_elsewhere(tx: Tx, session: SessionId, but: ConversationId) -> ConversationId | None:

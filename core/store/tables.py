@@ -81,7 +81,7 @@ sessions = Table(
     Column("model_head", BigInteger, nullable=False),
     Column("messages", BigInteger, nullable=False),
     Index("sessions_by_conversation", "conversation_id", "started_at"),
-    Index("sessions_by_touch", "touched_at"),
+    Index("sessions_by_touch", "touched_at", "id"),
 )
 Index(
     "sessions_by_expiry",

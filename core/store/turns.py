@@ -37,6 +37,8 @@ class Turn:
 
 
 _t = turns.c
+_OPEN = _t.state.in_(("running", "suspended"))
+"""As the partial index is defined: SQLite uses it only for a condition that it can see is its own."""
 _INSERT = insert(
     turns, "id", "conversation_id", "session_id", "state", "attempt", "author", "bot", "chat", "thread", "reply_to",
     "kind", "user_seq", "agent", "opened_at",
@@ -44,7 +46,7 @@ _INSERT = insert(
 _GET = Sql(select(turns).where(_t.id == text("id")))
 _RUNNING = Sql(select(turns).where(_t.state == RUNNING).order_by(_t.opened_at, _t.id))
 _RUNNING_IN = Sql(select(turns).where(_t.state == RUNNING, _t.conversation_id == integer("conversation")))
-_SUSPENDED_IN = Sql(select(turns).where(_t.state == "suspended", _t.conversation_id == integer("conversation")))
+_SUSPENDED_IN = Sql(select(turns).where(_OPEN, _t.state == "suspended", _t.conversation_id == integer("conversation")))
 _LAST_OF = Sql(
     select(turns).where(_t.session_id == text("session")).order_by(_t.opened_at.desc(), _t.id.desc()).limit(1)
 )

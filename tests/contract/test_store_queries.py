@@ -1,4 +1,4 @@
-"""Every statement of the store is understood by both databases, and none reads a whole table on the way of a message."""
+"""Every statement of the store is understood by both databases, and none reads a large table whole."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import psycopg
 import pytest
 
 import core.store
-from core.store.checks import check
 from core.store.engine import Store
 from core.store.postgres import PostgresDatabase
 from core.store.sql import Sql
-from tests.contract.scenes import begin, converse, say
 
 _ONE_DATABASE_ONLY = {
     "search._MATCHES": "sqlite", "search._INDEX": "sqlite", "search._UNINDEX": "sqlite",
@@ -56,13 +54,16 @@ def test_postgresql_understands_every_statement(postgres_store: Store) -> None:
 
 
 _READ_WHOLE = {
-    # at start or on demand, or the table is small
-    "deliveries._LEFT_SENDING", "people._PEOPLE", "people._OWNERS", "facts._GET",
-    "people._PAIRINGS", "people._PAIRING_COUNT",
-    # of its whole session, which the unique index narrows down
-    "search._NEWEST",
+    # Skipped at run time unless a foreign key is violated at that moment; and run only when two nodes race.
+    "conversations._INSERT", "conversations._DELETE",
+    # From a given entry on, and bounded.
+    "search._NEWEST", "search._AFTER",
 }  # fmt: skip
-_SMALL = {"people", "identities", "pairings", "facts", "deletions", "never"}
+_LARGE = {
+    "conversations", "keys", "sessions", "participants", "turns", "entries", "inbox", "deliveries", "attachments",
+    "consents", "idempotency",
+}  # fmt: skip
+_WHOLE = re.compile(r"SCAN (\w+)$|SEARCH (\w+) USING INTEGER PRIMARY KEY \(rowid[<>]")
 
 
 def test_sqlite_reads_no_large_table_whole(sqlite_store: Store) -> None:
@@ -72,16 +73,10 @@ def test_sqlite_reads_no_large_table_whole(sqlite_store: Store) -> None:
     whole: list[str] = []
     for name, sql in _statements("sqlite").items():
         words = sql.compiled("sqlite")
-        bound = dict.fromkeys(re.findall(r"(?<!:):(\w+)", words), 1)
-        cursor.execute(f"EXPLAIN QUERY PLAN {words}", bound)
-        for row in cursor.fetchall():
-            scanned = re.match(r"SCAN (\w+)(?! USING (COVERING )?INDEX)", str(row[3]))
-            if scanned and scanned[1] not in _SMALL | {"e", "m", "anon_1"} and name not in _READ_WHOLE:
-                whole.append(f"{name}: {row[3]}")
+        cursor.execute(f"EXPLAIN QUERY PLAN {words}", dict.fromkeys(re.findall(r"(?<!:):(\w+)", words), 1))
+        steps = [_WHOLE.match(str(row[3])) for row in cursor.fetchall()]
+        read = {step[1] or step[2] for step in steps if step} & _LARGE
+        if read and name not in _READ_WHOLE:
+            whole.append(f"{name}: {read}")
     connection.close()
     assert whole == []
-
-
-async def test_statements_with_a_conversation_and_words_in_it_are_quick_to_check(store: Store) -> None:
-    await store.write(lambda tx: say(tx, begin(tx, converse(tx), "s").id, "100% of it"))
-    assert await store.read(check) == []

@@ -108,19 +108,20 @@ def title(tx: Tx, case: Case) -> Effect:
     return Effect(reply=case.notices.say("title_set", title=name))
 
 
-def user_from_end(tx: Tx, session: Session, back: int) -> Entry | None:
-    """The `back`-th last user entry that the model still sees. Reads the log from its end, as far as it needs."""
+def from_end(tx: Tx, session: Session, kind: Kind, back: int = 1, *, past_clear: bool = False) -> Entry | None:
+    """The `back`-th last entry of a kind that was not taken back, nor cleared. Reads the log from its end, as far as
+    it needs."""
     before, hidden_from = session.head + 1, session.head + 1
     while before > 1:
         page = entries.last(tx, session.id, PAGE, before=before)
         for entry in reversed(page):
             if entry.seq >= hidden_from:
                 continue
-            if entry.kind is Kind.CLEAR:
+            if entry.kind is Kind.CLEAR and not past_clear:
                 return None
             if entry.kind is Kind.REWIND:
                 hidden_from = min(hidden_from, history.mark_target(entry))
-            elif entry.kind is Kind.USER:
+            elif entry.kind is kind:
                 back -= 1
                 if back == 0:
                     return entry
@@ -140,7 +141,7 @@ def undo(tx: Tx, case: Case) -> Effect:
     session = case.session(tx)
     if count < 1:
         return Effect(reply=case.notices.say("undo_usage"))
-    user = user_from_end(tx, session, count) if session is not None and session.ended_at is None else None
+    user = from_end(tx, session, Kind.USER, count) if session is not None and session.ended_at is None else None
     if session is None or user is None:
         return Effect(reply=case.notices.say("undo_none"))
     _rewind(tx, close_suspended(tx, case.conversation, session, case.now), user, case.now, "undo")
@@ -149,7 +150,7 @@ def undo(tx: Tx, case: Case) -> Effect:
 
 def retry(tx: Tx, case: Case) -> Effect:
     session = case.session(tx)
-    user = user_from_end(tx, session, 1) if session is not None and session.ended_at is None else None
+    user = from_end(tx, session, Kind.USER) if session is not None and session.ended_at is None else None
     if session is None or user is None:
         return Effect(reply=case.notices.say("retry_none"))
     _rewind(tx, close_suspended(tx, case.conversation, session, case.now), user, case.now, "retry")
@@ -171,10 +172,7 @@ def again(tx: Tx, case: Case) -> Effect:
     texts = [part.text for part in deliveries.unknown_in(tx, address.bot, address.chat) if part.text]
     session = case.session(tx)
     if not texts and session is not None:
-        answered = next(
-            (e for e in reversed(entries.last(tx, session.id, PAGE)) if e.kind is Kind.ASSISTANT and e.text.strip()),
-            None,
-        )
+        answered = from_end(tx, session, Kind.ASSISTANT, past_clear=True)
         texts = list(case.parts(answered.text)) if answered is not None else []
     if not texts:
         return Effect(reply=case.notices.say("again_none"))

@@ -114,7 +114,7 @@ def _sessions() -> None:
     )
     op.create_index("sessions_by_conversation", "sessions", ["conversation_id", "started_at"])
     _partial_index("sessions_by_expiry", "sessions", ["expires_at"], "expires_at IS NOT NULL")
-    op.create_index("sessions_by_touch", "sessions", ["touched_at"])
+    op.create_index("sessions_by_touch", "sessions", ["touched_at", "id"])
     op.create_table(
         "participants",
         _text("session_id"),

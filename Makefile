@@ -1,0 +1,59 @@
+# What one does with Frontdesk. Needs Python 3.11 or newer and make; everything else comes into .venv.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+ARGS ?=
+PACKAGES := bots core config
+COMPILE := $(BIN)/python -m compileall -q
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-warn-script-location -c constraints.txt
+
+# Without compiled bytecode a start takes two to four times as long.
+unexport PYTHONDONTWRITEBYTECODE
+unexport PYTHONPATH
+
+.DEFAULT_GOAL := run
+.PHONY: run test check crash bench constraints
+
+run: .venv/installed  ## Start the desk; ARGS="--config FILE --state DIR"
+	@exec $(BIN)/frontdesk run $(ARGS)
+
+test: .venv/developing  ## All tests but the long crash rounds and the benchmarks
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: .venv/developing  ## Style, types, imports between the parts, house rules
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m pytest -q tests/test_house_rules.py
+
+crash: .venv/developing  ## Kill the real process twenty times at every point
+	@FRONTDESK_CRASH_ROUNDS=20 $(BIN)/python -m pytest -m crash $(ARGS)
+
+bench: .venv/developing  ## Figures beside their budgets, as one table
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+constraints:  ## Renew constraints.txt: the newest versions that pyproject.toml allows
+	@rm -rf .venv-new
+	@$(PYTHON) -m venv .venv-new
+	@.venv-new/bin/python -m pip --disable-pip-version-check --quiet install --upgrade 'setuptools>=77'
+	@.venv-new/bin/python -m pip --disable-pip-version-check --quiet install --no-build-isolation -e '.[dev]'
+	@{ echo '# Every version that the tests ran with. `make constraints` renews this file.'; \
+	   .venv-new/bin/python -m pip freeze --all --exclude-editable --exclude pip; } > constraints.new
+	@mv constraints.new constraints.txt
+	@rm -rf .venv-new
+
+# The tools that build come from constraints.txt as well, so that the build needs no environment of its own.
+.venv/installed: pyproject.toml constraints.txt
+	@echo 'Installing into .venv; this takes a minute the first time.' >&2
+	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed.' >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(PIP) setuptools
+	@$(PIP) --no-build-isolation -e .
+	@$(COMPILE) $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') || true
+	@$(COMPILE) $(PACKAGES)
+	@touch $@
+
+.venv/developing: .venv/installed
+	@$(PIP) --no-build-isolation -e '.[dev]'
+	@touch $@
