@@ -101,6 +101,9 @@ class Daemon:
         health = BotHealth(self.bots, await self._store.read(lambda tx: _accounts(tx, list(self.bots))))
         desk = Desk(house, health, health.account_of, version())
         health.on_account = self._keep_account
+        health.on_up, health.on_failed = house.outbox.open, house.outbox.hold
+        for name in self.bots:
+            house.outbox.hold(name)
         status = DaemonStatus(house, health)
         chores = Chores(house, desk)
         await desk.start()
@@ -117,7 +120,7 @@ class Daemon:
             task = supervisor.start(bot, desk)
             if bot is self.terminal and self._stdin:
                 task.add_done_callback(lambda _: self._stop.set())
-        stack.callback(schedule.start(chores, self._settings.session.sweep_s).shutdown, wait=False)
+        stack.push_async_callback(schedule.start(chores, self._clock, self._settings.session.sweep_s).stop)
         self._listen_to_signals()
         status.ready = True
         gc.freeze()

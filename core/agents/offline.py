@@ -22,7 +22,7 @@ class OfflineAgent:
     async def run(self, turn: TurnContext) -> AsyncIterator[AgentEvent]:
         answer = (
             f"No model is connected, so this is only the desk speaking. "
-            f"Message {turn.number} of session {turn.session[-12:]}:\n\n{quote(turn.message.text)}"
+            f"Message {turn.number} of session {turn.session}:\n\n{quote(turn.message.text)}"
         )
         for word in re.findall(r"\S+\s*|\s+", answer):
             yield TextDelta(text=word)

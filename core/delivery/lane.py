@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -33,6 +33,8 @@ from core.vocabulary import Address, BotName, ChatId, Delivery, MessageId
 log = structlog.get_logger("frontdesk.delivery")
 
 LONGEST_BACKOFF_S = 60.0
+LONGEST_WAIT_S = 86_400.0
+"""A wait that the last process wrote down is not believed beyond this: its clock may have been wrong."""
 PAGE = 100
 """Parts that a lane reads from the store at once."""
 
@@ -55,6 +57,11 @@ class Workshop:
     random: Random
     notices: Notices
     give_up_s: float
+    held: dict[BotName, asyncio.Event] = field(default_factory=dict)
+    """Bots that are not up yet, or no more: their lanes wait for the event."""
+
+    def is_held(self, bot: BotName) -> bool:
+        return bot in self.held and not self.held[bot].is_set()
 
     def recognised(self, posted: Posted, now: datetime) -> bool:
         """Would the platform know a repeated send of this part for the same?"""
@@ -101,6 +108,7 @@ class Lane:
         self._claims = 0
         self._users = 0
         self._rests = False
+        self._resume_at: float | None = None
         self._rested = asyncio.Event()
         self._quiet = asyncio.Event()
         self._quiet.set()
@@ -109,7 +117,9 @@ class Lane:
         """May the caller commit its first part as `sending`, since nothing is before it? Then it pushes or releases."""
         now = self._workshop.clock.monotonic()
         idle = not self._queue and not self._stored and self.task is None and not self.hold.locked()
-        if not idle or self._claims or self.pace is None or self.pace.send_in(now) > 0:
+        if not idle or self._claims or self._workshop.is_held(self.bot):
+            return False
+        if self.pace is None or self.pace.send_in(now) > 0:
             return False
         self._claims += 1
         return True
@@ -194,6 +204,8 @@ class Lane:
             return
         if self._rests:
             await self._rest()
+        if self._workshop.is_held(self.bot):
+            await self._still(self._workshop.held[self.bot].wait())
         await self._wait(posted)
         async with self.hold:
             if posted.state != deliveries.SENDING:
@@ -203,27 +215,34 @@ class Lane:
             await self._settle(posted, await hand_over(bot, posted))
 
     async def _wait(self, posted: Posted) -> None:
+        """For the part's own time, then for the chat's pace. Waits are monotonic: a wall clock that jumps changes only
+        what another process wrote."""
         clock = self._workshop.clock
-        if posted.not_before is not None and (wait := (posted.not_before - clock.now()).total_seconds()) > 0:
-            await self._pause(wait)
+        if posted.not_before is not None and self._resume_at is None:
+            wait = min((posted.not_before - clock.now()).total_seconds(), LONGEST_WAIT_S)
+            self._resume_at = clock.monotonic() + wait
+        if self._resume_at is not None:
+            await self._pause(self._resume_at - clock.monotonic())
+            self._resume_at = None
         while self.pace is not None and (wait := self.pace.send_in(clock.monotonic())) > 0:
             await self._pause(wait)
 
     async def _pause(self, seconds: float) -> None:
+        if seconds > 0:
+            await self._still(self._workshop.clock.sleep(seconds))
+
+    async def _still(self, waiting: Awaitable[object]) -> None:
         self.still = True
         try:
-            await self._workshop.clock.sleep(seconds)
+            await waiting
         finally:
             self.still = False
 
     async def _rest(self) -> None:
         """Nobody is there: go on when the chat is heard of again."""
-        self.still = True
-        try:
-            await self._rested.wait()
-        finally:
-            self.still = self._rests = False
-            self._rested.clear()
+        await self._still(self._rested.wait())
+        self._rests = False
+        self._rested.clear()
 
     async def _settle(self, posted: Posted, fate: Fate) -> None:
         """Store what became of it. Until that is stored, the part is not sent again: a fate that can't be stored is
@@ -238,7 +257,7 @@ class Lane:
             case FloodWait():
                 if self.pace is not None:
                     self.pace.block(self._workshop.clock.monotonic(), fate.wait_s)
-                await self._later(posted, self._in(fate.wait_s), fate)
+                await self._later(posted, fate.wait_s, fate)
             case NotSent():
                 await self._try_again(posted, fate)
             case Unknown():
@@ -266,10 +285,11 @@ class Lane:
         self._last = max(self._last, posted.id)
         self._queue.popleft()
 
-    def _in(self, seconds: float) -> datetime:
-        return self._workshop.clock.now() + timedelta(seconds=seconds)
-
-    async def _later(self, posted: Posted, until: datetime | None, why: SendError) -> None:
+    async def _later(self, posted: Posted, seconds: float | None, why: SendError) -> None:
+        """Back in the queue; it goes out that much later, or when the chat is heard of again."""
+        clock = self._workshop.clock
+        until = None if seconds is None else clock.now() + timedelta(seconds=seconds)
+        self._resume_at = None if seconds is None else clock.monotonic() + seconds
         await self._workshop.store.write(lambda tx: deliveries.later(tx, posted.id, until, str(why)))
         self._queue[0] = replace(posted, state=deliveries.QUEUED, not_before=until)
 
@@ -279,7 +299,7 @@ class Lane:
             await self._refused(posted, why)
             return
         wait = min(LONGEST_BACKOFF_S, 2.0 ** min(posted.attempts, 10) / 2) * self._workshop.random.uniform(0.75, 1.25)
-        await self._later(posted, self._in(wait), why)
+        await self._later(posted, wait, why)
 
     async def _perhaps(self, posted: Posted, why: Unknown) -> None:
         """An edit may be repeated, and so may a send that the platform recognises; else it is unknown for good."""

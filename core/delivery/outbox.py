@@ -131,6 +131,16 @@ class Outbox:
                 unknown += 1
         return Leftover(again=again, unknown=unknown)
 
+    def hold(self, bot: BotName) -> None:
+        """The bot can't send: its lanes wait, and no attempt is wasted."""
+        self.workshop.held.setdefault(bot, asyncio.Event()).clear()
+
+    def open(self, bot: BotName) -> None:
+        """The bot is up."""
+        held = self.workshop.held.get(bot)
+        if held is not None:
+            held.set()
+
     async def quiet(self, bot: BotName, chat: ChatId) -> None:
         """Return once nothing waits for this chat."""
         lane = self._lanes.get((bot, chat))

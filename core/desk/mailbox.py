@@ -200,8 +200,8 @@ class Mailbox:
             while not turn.over:
                 await self._sleep()
         if ends and self._unfinished is not None:
-            await self._go_on(self._unfinished)
-            return
+            self.owner.set_aside(self._unfinished)
+            self._unfinished = None
         await self._carry_out(ref, refused=not allowed)
 
     async def _carry_out(self, ref: Ref, *, refused: bool) -> None:

@@ -81,6 +81,14 @@ class Owner:
         cached = await recall(self._house, admitted, anew=True)
         self.turn = RunningTurn(self._house, admitted, cached, self._listener, unfinished.preview)
 
+    def set_aside(self, unfinished: Unfinished) -> None:
+        """A command ends the turn before it is asked again; recording that command records it."""
+        admitted, preview = unfinished.admitted, unfinished.preview
+        self.fence = admitted.conversation.fence
+        shown = preview.text if preview is not None else None
+        ending = Ending(outcome=Outcome.CANCELLED, preview=preview, shown=shown, called=True)
+        self._carry = (admitted.turn, ending)
+
     async def close(self, *, carry: bool) -> None:
         """Record how the turn ended. With `carry` a cancelled one is kept for the next admission, which its rows join.
 

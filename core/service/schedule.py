@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -12,6 +13,7 @@ from core.desk import sweep
 from core.desk.desk import Desk
 from core.desk.house import House
 from core.errors import StoreError
+from core.ports import Clock
 from core.store import chores, facts, inbox, search, sessions
 from core.store.sql import Tx
 
@@ -27,6 +29,8 @@ TIDYING = (
 )
 BATCH = 500
 INDEX_BATCH = 200
+WATCH_S = 30.0
+JUMP_S = 5.0
 HEARTBEAT = "heartbeat"
 POLICY = "policy_digest"
 
@@ -87,11 +91,46 @@ def _redate(after: str, house: House) -> Callable[[Tx], str | None]:
     return lambda tx: sweep.redate_some(tx, after, house.policy)
 
 
-def start(chores_: Chores, sweep_s: float) -> AsyncIOScheduler:
-    """Start the scheduler on the running loop; the caller shuts it down."""
-    scheduler = AsyncIOScheduler(
-        timezone="UTC", job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
-    )
+class Schedule:
+    """Chores at their intervals, on the running loop."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._scheduler = AsyncIOScheduler(
+            timezone="UTC", job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
+        )
+        self._watch: asyncio.Task[None] | None = None
+
+    def add(self, job: Callable[[], Awaitable[None]], seconds: float) -> None:
+        self._scheduler.add_job(_guarded, "interval", seconds=seconds, args=[job], id=job.__name__)
+
+    def begin(self) -> None:
+        self._scheduler.start()
+        self._watch = asyncio.create_task(self._watch_clock(), name="clock watch")
+
+    async def _watch_clock(self) -> None:
+        """The scheduler goes by the wall clock: after a jump every chore is dated anew, or one set back would silence
+        them for as long."""
+        while True:
+            wall, steady = self._clock.now(), self._clock.monotonic()
+            await self._clock.sleep(WATCH_S)
+            now = self._clock.now()
+            jump = (now - wall).total_seconds() - (self._clock.monotonic() - steady)
+            if abs(jump) > JUMP_S:
+                log.warning("clock_jumped", seconds=round(jump))
+                for job in self._scheduler.get_jobs():
+                    job.modify(next_run_time=now)
+
+    async def stop(self) -> None:
+        self._scheduler.shutdown(wait=False)
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+
+
+def start(chores_: Chores, clock: Clock, sweep_s: float) -> Schedule:
+    """All chores; the caller stops them."""
+    schedule = Schedule(clock)
     every: tuple[tuple[Callable[[], Awaitable[None]], float], ...] = (
         (chores_.sweep, sweep_s),
         (chores_.stale, 60.0),
@@ -101,9 +140,9 @@ def start(chores_: Chores, sweep_s: float) -> AsyncIOScheduler:
         (chores_.heartbeat, 60.0),
     )
     for job, seconds in every:
-        scheduler.add_job(_guarded, "interval", seconds=seconds, args=[job], id=job.__name__)
-    scheduler.start()
-    return scheduler
+        schedule.add(job, seconds)
+    schedule.begin()
+    return schedule
 
 
 async def _guarded(job: Callable[[], Awaitable[None]]) -> None:

@@ -36,7 +36,8 @@ class BotState:
 
 
 class BotHealth:
-    """`ports.Health`: the bots' own words. `on_account` is told each account the first time it is heard of."""
+    """`ports.Health`: the bots' own words. `on_account` is told each account the first time it is heard of, `on_up` and
+    `on_failed` when a bot begins to work and when it is given up for now."""
 
     def __init__(self, bots: Mapping[BotName, Bot], accounts: Mapping[BotName, str]) -> None:
         self.states = {
@@ -44,6 +45,8 @@ class BotHealth:
             for name, bot in bots.items()
         }
         self.on_account: Callable[[BotName, str], None] = lambda bot, account: None
+        self.on_up: Callable[[BotName], None] = lambda bot: None
+        self.on_failed: Callable[[BotName], None] = lambda bot: None
         self._changed: dict[BotName, str] = {}
 
     def account(self, bot: BotName, account: str) -> None:
@@ -60,6 +63,7 @@ class BotHealth:
         state = self.states[bot]
         if state.state != "up":
             log.info("bot_up", bot=bot, account=state.account)
+            self.on_up(bot)
         state.state, state.detail = "up", self._changed.get(bot, "")
 
     def degraded(self, bot: BotName, detail: str) -> None:
@@ -71,6 +75,7 @@ class BotHealth:
     def failed(self, bot: BotName, detail: str) -> None:
         log.error("bot_failed", bot=bot, detail=detail)
         self.states[bot].state, self.states[bot].detail = "failed", detail
+        self.on_failed(bot)
 
     def heard(self, bot: BotName, at: datetime) -> None:
         if bot in self.states:

@@ -26,7 +26,7 @@ _WAITING = 0x46524F4F
 
 
 def upgrade(
-    database: SqliteDatabase | PostgresDatabase, state: Path, version: str | None, *, scripts: str = SCRIPTS
+    database: SqliteDatabase | PostgresDatabase, state: Path, version: str | None, *, scripts: str | None = None
 ) -> None:
     """Run the migrations that the store has not seen, each in one transaction; blocking.
 
@@ -40,7 +40,7 @@ def upgrade(
     try:
         with engine.connect() as connection:
             config = Config()
-            config.set_main_option("script_location", scripts)
+            config.set_main_option("script_location", scripts or SCRIPTS)
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
     except DBAPIError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from alembic import context
 from sqlalchemy import Connection
 
+from core.errors import StoreError
 from core.store.tables import MIGRATIONS
 
 
@@ -19,7 +20,7 @@ def _references_hold(*_: object, **__: object) -> None:
     if connection.dialect.name == "sqlite":
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
         if broken:
-            raise RuntimeError(f"the migration left rows without what they reference: {broken[:5]}")
+            raise StoreError(f"the migration left rows without what they reference: {broken[:5]}")
 
 
 def _run(connection: Connection) -> None:

@@ -1,0 +1,179 @@
+"""The real daemon as a child process, and its store as another process may read it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Self
+
+from core.errors import NotRunning, VerbFailed
+from core.service.socket import SOCKET_NAME, Json
+from core.service.socket_client import ask
+from core.store.open import database_at
+from core.store.sql import Tx
+
+ROOT: Final = Path(__file__).parents[2]
+FRONTDESK: Final = (str(Path(sys.executable).with_name("frontdesk")),)
+PATIENCE_S: Final = 30.0
+"""For anything that a daemon does by itself, on a busy machine."""
+LOOK_S: Final = 0.01
+
+
+def until(holds: Callable[[], bool], what: str, *, timeout_s: float = PATIENCE_S) -> None:
+    """Look at another process's state until it is so. `TimeoutError` with words."""
+    deadline = time.monotonic() + timeout_s
+    pause = threading.Event()
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not within {timeout_s} s: {what}")
+        pause.wait(LOOK_S)
+
+
+@dataclass
+class Daemon:
+    """One desk in `home`: its config, its state, and the process that runs it, if one does."""
+
+    home: Path
+    config: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
+    url: str | None = None
+    process: subprocess.Popen[bytes] | None = None
+    starts: int = 0
+
+    def __post_init__(self) -> None:
+        self.home.mkdir(parents=True, exist_ok=True)
+        if self.config:
+            self.config_file.write_text(self.config, encoding="utf-8")
+            self.config_file.chmod(0o600)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    @property
+    def state(self) -> Path:
+        return self.home / "state"
+
+    @property
+    def config_file(self) -> Path:
+        return self.home / "frontdesk.toml"
+
+    @property
+    def log_file(self) -> Path:
+        """What the process that was started last wrote on its standard error."""
+        return self.home / f"stderr-{self.starts}"
+
+    @property
+    def log(self) -> str:
+        return self.log_file.read_text(encoding="utf-8")
+
+    @property
+    def everything_written(self) -> str:
+        """All that any of the processes wrote on standard output or error."""
+        return "".join(path.read_text(encoding="utf-8") for path in sorted(self.home.glob("std*-*")))
+
+    @property
+    def arguments(self) -> list[str]:
+        config = ["--config", str(self.config_file)] if self.config else []
+        return [*config, "--state", str(self.state)]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        plain = {"PATH": os.environ["PATH"], "HOME": str(self.home), "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+        return {**plain, **self.environ}
+
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
+        """`frontdesk run`, or another command with the same arguments."""
+        self.starts += 1
+        with open(self.home / f"stdout-{self.starts}", "wb") as out, open(self.log_file, "wb") as err:
+            self.process = subprocess.Popen(
+                [*(command or FRONTDESK), "run", *self.arguments],
+                stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment, cwd=self.home,
+            )  # fmt: skip
+        return self.process
+
+    def call(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Another verb of the command line, to its end."""
+        return subprocess.run(
+            [*FRONTDESK, *arguments, *self.arguments],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+            env=self.environment, cwd=self.home,
+        )  # fmt: skip
+
+    def json(self, *arguments: str) -> object:
+        done = self.call(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        found: object = json.loads(done.stdout)
+        return found
+
+    def wait_death(self) -> None:
+        """It has killed itself."""
+        assert self.wait_exit() == -signal.SIGKILL, self.log[-3000:]
+
+    def wait_exit(self, timeout_s: float = PATIENCE_S) -> int:
+        assert self.process is not None
+        return self.process.wait(timeout_s)
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(PATIENCE_S)
+            self.process = None
+
+    def terminate(self) -> None:
+        assert self.process is not None
+        self.process.terminate()
+
+    @property
+    def lives(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def status(self) -> Mapping[str, Json]:
+        """As the socket tells it; empty while nobody answers there."""
+        try:
+            found = asyncio.run(ask(self.state / SOCKET_NAME, "status", {}))
+        except (NotRunning, VerbFailed):
+            return {}
+        assert isinstance(found, Mapping)
+        return found
+
+    def bot(self, name: str = "telegram") -> Mapping[str, Json]:
+        bots = self.status().get("bots", ())
+        assert isinstance(bots, list | tuple)
+        return next((bot for bot in bots if isinstance(bot, Mapping) and bot["name"] == name), {})
+
+    def until_ready(self) -> None:
+        def ready() -> bool:
+            assert self.lives, f"the daemon has ended: {self.log[-3000:]}"
+            return self.status().get("ready") is True
+
+        until(ready, "ready")
+
+    def until_bot(self, state: str, name: str = "telegram", *, timeout_s: float = PATIENCE_S) -> Mapping[str, Json]:
+        until(lambda: self.bot(name).get("state") == state, f"{name} is {state}", timeout_s=timeout_s)
+        return self.bot(name)
+
+    @contextmanager
+    def reading(self) -> Iterator[Tx]:
+        """A snapshot of the store, beside whoever runs on it."""
+        database = database_at(self.url, self.state)
+        connection = database.connect(readonly=True)
+        try:
+            cursor = connection.cursor()
+            database.begin(cursor, readonly=True)
+            yield Tx(cursor, database.dialect)
+            connection.rollback()
+        finally:
+            connection.close()

@@ -1,0 +1,72 @@
+"""Test agents for the real daemon: `backend = "tests.fakes.agents_crash:make"`, `options = {journal = FILE}`.
+
+A message is "KIND MARK"; the answer is `begin(MARK) ... end(MARK)`, so a whole answer can be told from a piece of one.
+Every run adds the line "run MARK" to the journal, every use of the tool "tool MARK".
+
+    fast    one delta, one part           long    one answer of two parts
+    slow    words, a quarter of a second  crawl   more words, 1.5 s: shown, then edited while it grows
+    tool    a call that writes            look    a call that only reads, named so
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+from core.agents.agent import Agent, AgentEvent, AgentSpec, TurnContext
+from core.vocabulary import CallClosed, CallOpened, TextDelta
+
+WORDS: Final = 12
+PAUSE_S: Final = 0.02
+MANY_WORDS: Final = 75
+LINES: Final = 110
+"""Some 5,500 characters: more than one Telegram message takes."""
+
+
+def opening(mark: str) -> str:
+    return f"begin({mark})"
+
+
+def closing(mark: str) -> str:
+    return f"end({mark})"
+
+
+class CrashAgent:
+    def __init__(self, journal: Path) -> None:
+        self._journal = journal
+
+    async def run(self, turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        kind, _, mark = turn.message.text.partition(" ")
+        self._note("run", mark)
+        yield TextDelta(text=f"{opening(mark)} ")
+        if kind in ("tool", "look"):
+            await self._use_tool(turn, mark, read_only=kind == "look")
+        if kind in ("slow", "crawl"):
+            for word in range(MANY_WORDS if kind == "crawl" else WORDS):
+                await asyncio.sleep(PAUSE_S)
+                yield TextDelta(text=f"word{word} ")
+        if kind == "long":
+            yield TextDelta(text="\n".join(f"{mark} line {line:03} of a long answer to this." for line in range(LINES)))
+            yield TextDelta(text="\n")
+        yield TextDelta(text=closing(mark))
+
+    async def _use_tool(self, turn: TurnContext, mark: str, *, read_only: bool) -> None:
+        await turn.opened(CallOpened(call=f"call-{mark}", tool="write", arguments="{}"), read_only=read_only)
+        if not read_only:
+            self._note("tool", mark)
+        await turn.closed(CallClosed(call=f"call-{mark}", result="done", failed=False))
+
+    def _note(self, what: str, mark: str) -> None:
+        """In one write, so that a kill leaves a whole line or none."""
+        file = os.open(self._journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(file, f"{what} {mark}\n".encode())
+        finally:
+            os.close(file)
+
+
+def make(spec: AgentSpec) -> Agent:
+    return CrashAgent(Path(str(spec.options["journal"])))
