@@ -7,7 +7,6 @@ overlaps, trimmed and counted in UTF-16. Rules of the entities: Bot API, `Messag
 """
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.common.normalize_url import normalizeLink
 from markdown_it.token import Token
 
+from bots.telegram.table import grid, surplus
 from core.delivery.split import is_blank, split, utf16_units, whole_characters
 
 LIMIT_UTF16 = 4096
@@ -24,15 +24,19 @@ LIMIT_UTF16 = 4096
 ENTITIES_PER_MESSAGE = 100
 """Entities beyond this many are ignored by Telegram (limits of the Bot API)."""
 
-_LINKED = re.compile(r"(?:https?://|tg://|mailto:)[^\s]", re.IGNORECASE)
+# Targets that Telegram takes; one that it refuses would cost the whole message its entities.
+_LINKED = re.compile(
+    r"https?://(?:[^\s/?#@]*@)?(?:(?:[^\s.:/?#@]+\.)+[^\s.:/?#@]{2,}|localhost)(?::\d{1,5})?(?:[/?#]\S*)?"
+    r"|tg://\S+|mailto:[^@\s]+@[^@\s.]+\.[^@\s]+",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
 _WEB = re.compile(r"(?:https?://|tg://)", re.IGNORECASE)
 _SPOILER = re.compile(r"(?<!\|)\|\|(?!\|)")
-_CELL_EDGE = re.compile(r"(?<!\\)\|")
 _RULE = "———"
 _BULLET = "• "
 _STEP = "  "
-_COLUMN_CAP = 40
 _DEEPEST = 100
 
 _STYLES = {"strong": "bold", "em": "italic", "s": "strikethrough"}
@@ -238,8 +242,8 @@ class _Page:
             elif token.type == "inline":
                 rows[-1].append(_flat(token.children or []))
             elif token.type == "tr_close":
-                rows[-1] += _surplus(line, len(aligns))
-        self._pre(table, _grid(rows, aligns))
+                rows[-1] += surplus(line, len(aligns)) if rows[1:] else []
+        self._pre(table, grid(rows, aligns))
 
     # Inline
 
@@ -274,13 +278,16 @@ class _Page:
         """Writes text; at each of `bars` a spoiler begins or ends."""
         at = 0
         for bar in bars:
-            self.write(text[at:bar])
+            self._line(text[at:bar])
             if self.open and self.open[-1][0] == "spoiler":
                 self.end()
             else:
                 self.begin("spoiler")
             at = bar + 2
-        self.write(text[at:])
+        self._line(text[at:])
+
+    def _line(self, text: str) -> None:
+        self.write(_BREAK.sub("\n" + _STEP * len(self.lists), text))
 
     def _inline_code(self, text: str) -> None:
         """Code gives way where an entity around it has to stay whole: a link its target, a spoiler its secret, a quote its block."""
@@ -293,7 +300,7 @@ class _Page:
         if token.markup == "autolink":
             self.write("" if _WEB.match(target) else "<")
             self.begin("")
-        elif _LINKED.match(target) and not self.within("text_link"):
+        elif _LINKED.fullmatch(normalizeLink(target)) and not self.within("text_link"):
             self.begin("text_link")
         else:
             self.write("" if target else "[")
@@ -354,45 +361,7 @@ def _flat(tokens: Sequence[Token]) -> str:
     page = _Page(())
     page.open.append(("text_link", 0))
     page.inline(tokens)
-    return "".join(page.pieces)
-
-
-def _surplus(line: str, columns: int) -> list[str]:
-    """The cells of a row beyond the header's columns, which the parser leaves out."""
-    cells = [cell.strip() for cell in _CELL_EDGE.split(line.lstrip(" \t>").rstrip())]
-    if cells and not cells[0]:
-        del cells[0]
-    if cells and not cells[-1]:
-        cells.pop()
-    return cells[columns:]
-
-
-def _grid(rows: Sequence[Sequence[str]], aligns: Sequence[str]) -> str:
-    """Rows under a header, each column as wide as its widest cell, `_COLUMN_CAP` at most so that one long cell can't fill a message."""
-    widths = [min(_COLUMN_CAP, max(_width(row[column]) for row in rows)) for column in range(len(aligns))]
-    lines: list[str] = []
-    for row in rows:
-        surplus = len(row) - len(widths)
-        layout = zip(row, [*widths, *[0] * surplus], [*aligns, *[""] * surplus], strict=True)
-        lines.append(" | ".join(_pad(*cell) for cell in layout))
-    lines.insert(1, "-+-".join("-" * width for width in widths))
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _pad(cell: str, width: int, align: str) -> str:
-    room = max(0, width - _width(cell))
-    left = room if align.endswith("right") else room // 2 if align.endswith("center") else 0
-    return " " * left + cell + " " * (room - left)
-
-
-def _width(text: str) -> int:
-    """Columns in a fixed-width font: two for wide and full-width characters (UAX #11), none for marks and format characters."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.category(char) in ("Mn", "Me", "Cf") else 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        for char in text
-    )
+    return " ".join("".join(page.pieces).split("\n"))
 
 
 def _spoiler_bars(tokens: Sequence[Token]) -> dict[int, list[int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum, auto
 
@@ -25,14 +26,22 @@ class _Stage(Enum):
 
 
 class Preview:
-    """Owned by one running turn. `show` may be called for every delta; what is sent is always the latest text."""
+    """Owned by one running turn. `show` may be called for every delta; what is sent is always the latest text, which
+    `text` tells when it is needed."""
 
-    def __init__(self, workshop: Workshop, lane: Lane, parcel: Parcel, inherited: Posted | None = None) -> None:
+    def __init__(
+        self,
+        workshop: Workshop,
+        lane: Lane,
+        parcel: Parcel,
+        text: Callable[[], str],
+        inherited: Posted | None = None,
+    ) -> None:
         self._workshop = workshop
         self._lane = lane
         self._parcel = parcel
         self._row = inherited
-        self._text = ""
+        self._text = text
         self._shown = inherited.text if inherited is not None else ""
         self._changed = asyncio.Event()
         self._stage = _Stage.WAITING
@@ -51,9 +60,8 @@ class Preview:
     def _bot(self) -> Bot | None:
         return self._workshop.bots.get(self._parcel.address.bot)
 
-    def show(self, text: str) -> None:
-        """This is the answer so far."""
-        self._text = text
+    def show(self) -> None:
+        """The answer has grown."""
         self._changed.set()
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name="preview")
@@ -100,7 +108,7 @@ class Preview:
 
     def _part(self, bot: Bot) -> str:
         """What fits one message; the rest is not looked at."""
-        parts = bot.parts(self._text[: 2 * bot.capabilities.text_limit])
+        parts = bot.parts(self._text()[: 2 * bot.capabilities.text_limit])
         return parts[0] if parts else ""
 
     async def _send_first(self, bot: Bot) -> None:

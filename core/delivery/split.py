@@ -22,8 +22,9 @@ _UNDERLINE = re.compile(r" {0,3}(?:-+|=+)\s*$")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _WHITE = re.compile(r"\s*")
 _SPACES = " \t\u3000"
-# Of these nothing can be seen: white space, controls, format characters, and the fillers of Unicode.
-_INVISIBLE = regex.compile(r"[\s\p{Cc}\p{Cf}\p{Variation_Selector}\u115f\u1160\u2800\u3164\uffa0\ufffc]*+")
+_LEAST_REACH = 64
+# Of these nothing can be seen: white space, controls, format characters, marks without a letter, fillers.
+_INVISIBLE = regex.compile(r"[\s\p{Cc}\p{Cf}\p{Mn}\p{Me}\u115f\u1160\u2800\u3164\uffa0\ufffc]*+")
 
 # What a cut should not go through: links and images, autolinks, bare addresses, inline code.
 _WHOLE = re.compile(
@@ -220,6 +221,7 @@ class _Splitter:
         self.limit = limit
         self.measure = measure
         self.at = 0
+        self.reach = limit
         self.state = _Cut(0, 0)
         self.carry = ""
 
@@ -239,21 +241,36 @@ class _Splitter:
         return self.at < len(self.text)
 
     def _take(self) -> str:
-        """Takes the next part off the source."""
-        stop = min(len(self.text), self.at + self.limit - len(self.carry))
+        """Takes the next part off the source. Looks no further than twice the last part, and doubles that while it fits."""
+        room = self.limit - len(self.carry)
+        reach = min(room, self.reach)
+        cut, whole = self._fit(reach)
+        while whole and reach < room and cut.end < len(self.text):
+            reach = min(room, 2 * reach)
+            further, whole = self._fit(reach)
+            cut = max(cut, further, key=lambda cut: cut.end)
+        self.reach = max(_LEAST_REACH, 2 * (cut.end - self.at))
+        part = self._part(cut)
+        self._go_on(cut)
+        return part
+
+    def _fit(self, reach: int) -> tuple[_Cut, bool]:
+        """The best cut within `reach` characters that gives a part within the limit, and whether the first one did.
+
+        One character is taken even if it measures more than the limit, without what is carried over if need be.
+        """
+        stop = min(len(self.text), self.at + reach)
         window = _Window(self.text, self.at, stop, self.state)
         step = 1
         while True:
             cut = window.end(self.state) if stop == len(self.text) else window.cut(stop)
-            part = self._part(cut)
-            size = self.measure(part)
+            size = self.measure(self._part(cut))
             taken = cut.end - self.at
             if size <= self.limit or (taken <= 1 and not self.carry):
-                self._go_on(cut)
-                return part
+                return cut, step == 1
             if taken <= 1:
                 self.carry, self.state = "", _Cut(self.at, self.at)
-                return self._take()
+                return self._fit(reach)
             stop = self.at + max(1, min(taken - step, taken * self.limit // size))
             step *= 2
 

@@ -16,6 +16,7 @@ from core.desk.router import Router
 from core.errors import SendError, StoreError, StoreFull
 from core.ports import CommandHelp, Health
 from core.store import inbox
+from core.store.conversations import ConversationId
 from core.store.inbox import Kept, Lane
 from core.vocabulary import (
     BotName,
@@ -34,13 +35,16 @@ from core.vocabulary import (
 
 log = structlog.get_logger("frontdesk.desk")
 
+STORE_PAUSE_S = 1.0
+
 
 class Desk:
     """Implements `ports.Desk`. Lives on the main loop."""
 
     def __init__(self, house: House, health: Health, account: Callable[[BotName], str], version: str) -> None:
         self.health = health
-        self.router = Router(house)
+        self.router = Router(house, self._take_up)
+        self._takings: set[asyncio.Task[None]] = set()
         self._house = house
         self._instants = Instants(house, version)
         self._account = account
@@ -53,6 +57,21 @@ class Desk:
         if leftover.unknown or leftover.again:
             log.warning("deliveries_left", unknown=leftover.unknown, again=leftover.again)
         await recovery.recover(self._house, self.router, lambda row: self._instants.answer(row.id))
+
+    def _take_up(self, conversation: ConversationId) -> None:
+        task = asyncio.create_task(self._until_taken_up(conversation), name="take up")
+        self._takings.add(task)
+        task.add_done_callback(self._takings.discard)
+
+    async def _until_taken_up(self, conversation: ConversationId) -> None:
+        while not self._closed:
+            try:
+                await recovery.recover_conversation(self._house, self.router, conversation)
+            except StoreError:
+                log.exception("conversation_not_taken_up", conversation=conversation)
+                await self._house.clock.sleep(STORE_PAUSE_S)
+            else:
+                return
 
     @property
     def commands(self) -> Sequence[CommandHelp]:
@@ -132,7 +151,7 @@ class Desk:
             await asyncio.sleep(0)
 
     def _moving(self) -> list[asyncio.Task[None]]:
-        return [*self.router.moving(), *self._house.outbox.moving(), *self._instants.moving()]
+        return [*self.router.moving(), *self._house.outbox.moving(), *self._instants.moving(), *self._takings]
 
     def stop_intake(self) -> None:
         """From now on bots are told that nothing is stored; platforms keep what they have."""
@@ -149,6 +168,8 @@ class Desk:
     async def close(self) -> None:
         """Stop all work where it is; the next start settles it."""
         self._closed = True
+        for task in list(self._takings):
+            task.cancel()
         await self._instants.close()
         await self.router.close()
         await self._house.outbox.close()

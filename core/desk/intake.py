@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from core.desk import gate, keys
-from core.desk.coalesce import Ref
+from core.desk.coalesce import Ref, ref_of
 from core.desk.commands.table import UNKNOWN, parse
 from core.desk.gate import Drop, Pass, Stranger
 from core.desk.house import House
@@ -200,8 +200,15 @@ class Intake:
         return Receipt(verdict=verdict, row=row, reason=why)
 
     def _duplicate(self, arrival: Arrival) -> Receipt:
+        """It was stored before. If it still waits it is offered once more, since the commit that stored it may have
+        been one whose success nobody heard of; who has it already takes no notice."""
         kept = inbox.same(self._tx, arrival.account, arrival.dedupe)
-        return Receipt(verdict=Verdict.DUPLICATE, row=kept.id if kept is not None else RowId(0))
+        if kept is None:
+            raise LookupError(f"{arrival.dedupe} is neither new nor stored")
+        row = inbox.pending(self._tx, kept.id) if kept.state == "pending" else None
+        if row is not None:
+            self.taken.append(Taken(ref=ref_of(row), lane=row.lane, conversation=row.conversation))
+        return Receipt(verdict=Verdict.DUPLICATE, row=kept.id)
 
 
 def _message_key(address: Address, message: str) -> str:

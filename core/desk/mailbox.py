@@ -19,7 +19,7 @@ from core.desk.coalesce import Ref
 from core.desk.house import House
 from core.desk.owner import Owner, Unfinished, rows_of
 from core.desk.permission import may
-from core.errors import FenceLost, StoreError
+from core.errors import FenceLost, StoreError, StoreUncertain
 from core.store.conversations import ConversationId
 from core.store.inbox import Lane
 from core.vocabulary import RowId
@@ -43,10 +43,13 @@ class Mailbox:
     def __init__(self, house: House, conversation: ConversationId, gone: Callable[[Mailbox], None]) -> None:
         self.conversation = conversation
         self.owner = Owner(house, conversation, self)
+        self.lost = False
+        """A commit may have happened or not: the conversation has to be taken up anew from the store."""
         self._house = house
         self._gone = gone
         self._waiting: list[Ref] = []
         self._controls: list[Ref] = []
+        self._here: set[RowId] = set()
         self._unfinished: Unfinished | None = None
         self._interrupting = False
         self._nominated = False
@@ -63,7 +66,10 @@ class Mailbox:
     # what others may do; none of it waits
 
     def put(self, ref: Ref, lane: Lane) -> None:
-        """A row was accepted for this conversation."""
+        """A row was accepted for this conversation; one that is here already is not taken twice."""
+        if ref.id in self._here:
+            return
+        self._here.add(ref.id)
         if lane is Lane.CONTROL:
             insort(self._controls, ref, key=_by_id)
         else:
@@ -110,6 +116,9 @@ class Mailbox:
                 pass
         except FenceLost:
             log.warning("conversation_taken_over", conversation=self.conversation)
+        except StoreUncertain:
+            log.exception("owner_uncertain", conversation=self.conversation)
+            self.lost = True
         finally:
             self._give_back_slot()
             self._gone(self)
@@ -117,7 +126,7 @@ class Mailbox:
     async def _guarded(self) -> bool:
         try:
             return await self._step()
-        except FenceLost:
+        except (FenceLost, StoreUncertain):
             raise
         except StoreError:
             log.exception("owner_store_fault", conversation=self.conversation)
@@ -179,6 +188,7 @@ class Mailbox:
     def _drop(self, rows: set[RowId]) -> None:
         self._waiting = [ref for ref in self._waiting if ref.id not in rows]
         self._controls = [ref for ref in self._controls if ref.id not in rows]
+        self._here -= rows
         for row in rows:
             self._faults.pop(row, None)
 
@@ -213,6 +223,7 @@ class Mailbox:
         if not self._waiting and self.owner.turn is None:
             self._give_back_slot()
         if done.live_on:
+            self._here.add(ref.id)
             insort(self._waiting, ref.as_message(), key=_by_id)
 
     # messages

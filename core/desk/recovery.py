@@ -17,6 +17,7 @@ from core.desk.refuse import refuse_stale
 from core.desk.router import Router
 from core.service.notices import Notices
 from core.store import conversations, deliveries, entries, inbox, sessions, turns
+from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
 from core.store.entries import Draft, Entry, Kind
 from core.store.inbox import Lane, Waiting
@@ -92,6 +93,17 @@ async def recover(house: House, router: Router, instant: Callable[[Waiting], Non
     for turn in await house.store.read(turns.running):
         await _recover_turn(house, router, turn)
     await _recover_rows(house, router, instant)
+
+
+async def recover_conversation(house: House, router: Router, conversation: ConversationId) -> None:
+    """Take one conversation up anew, after a commit in it that may have happened or not. Raises `StoreError`."""
+    turn = await house.store.read(lambda tx: turns.running_in(tx, conversation))
+    if turn is not None:
+        await _recover_turn(house, router, turn)
+    for row in await house.store.read(lambda tx: inbox.pending_in(tx, conversation)):
+        router.put(conversation, ref_of(row), row.lane)
+    for bot, chat, kind in await house.store.read(lambda tx: deliveries.unsent_chats(tx, conversation)):
+        house.outbox.lane(bot, chat, kind).load()
 
 
 async def _recover_turn(house: House, router: Router, turn: Turn) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import structlog
 
@@ -21,8 +21,10 @@ class Router:
     """Lives on the main loop. Between looking a mailbox up and putting something in there is no await, so a mailbox
     that has decided to go can't miss anything."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: House, lost: Callable[[ConversationId], None]) -> None:
+        """`lost` is called for a conversation that has to be taken up anew from the store."""
         self._house = house
+        self._lost = lost
         self._boxes: dict[ConversationId, Mailbox] = {}
 
     def _box(self, conversation: ConversationId) -> Mailbox:
@@ -34,6 +36,10 @@ class Router:
     def _gone(self, box: Mailbox) -> None:
         if self._boxes.get(box.conversation) is box:
             del self._boxes[box.conversation]
+        if box.owner.turn is not None:
+            box.owner.turn.abandon()
+        if box.lost:
+            self._lost(box.conversation)
 
     def put(self, conversation: ConversationId, ref: Ref, lane: Lane) -> None:
         self._box(conversation).put(ref, lane)

@@ -76,7 +76,7 @@ class RunningTurn:
         self._typed_s = float("-inf")
         self._typing: asyncio.Task[None] | None = None
         self._lane = house.outbox.lane(self.turn.address.bot, self.turn.address.chat, self.turn.kind).lease()
-        self._preview = Preview(house.outbox.workshop, self._lane, _preview_parcel(admitted), inherited)
+        self._preview = Preview(house.outbox.workshop, self._lane, _preview_parcel(admitted), self._so_far, inherited)
         self._shows = self._preview.possible
         self._given_up_s: float | None = None
         self._task: asyncio.Task[None] = asyncio.create_task(self._consume(), name="turn")
@@ -120,10 +120,9 @@ class RunningTurn:
         data: dict[str, Json] = {
             "call": call.call, "tool": call.tool, "arguments": call.arguments, "read_only": read_only
         }  # fmt: skip
-        drafts = self._flush()
-        drafts.append(Draft(kind=Kind.TOOL_CALL, text=call.tool, data=data, turn=self.id))
         self._called = True
-        await self._append(drafts)
+        await self._append([*self._unsaved(), Draft(kind=Kind.TOOL_CALL, text=call.tool, data=data, turn=self.id)])
+        self._tail.clear()
         self._house.live.publish(self.rows, call)
 
     async def closed(self, call: CallClosed) -> None:
@@ -134,10 +133,11 @@ class RunningTurn:
     async def steering(self) -> Sequence[Entry]:
         if not self._steers:
             return ()
-        refs, drafts = list(self._steers), self._flush()
+        refs, drafts = list(self._steers), self._unsaved()
         self._steers.clear()
         now = self._house.clock.now()
         taken, added = await self._house.store.write(lambda tx: self._take(tx, refs, drafts, now))
+        self._tail.clear()
         self.rows += taken
         for row in taken:
             self._listener.row_taken(row)
@@ -162,10 +162,9 @@ class RunningTurn:
             raise FenceLost("the turn has ended; its agent is not heard any more")
         conversations.own(tx, self.turn.conversation, self.admitted.conversation.fence)
 
-    def _flush(self) -> list[Draft]:
+    def _unsaved(self) -> list[Draft]:
         """What was said since the last commit, as an entry to be."""
         text = "".join(self._tail)
-        self._tail.clear()
         return [Draft(kind=Kind.ASSISTANT, text=text, turn=self.id)] if text.strip() else []
 
     async def _append(self, drafts: list[Draft]) -> None:
@@ -202,7 +201,7 @@ class RunningTurn:
                 if self._text_s is None:
                     self._text_s = self._house.clock.monotonic()
                 if self._preview.started:
-                    self._preview.show("".join(self._said))
+                    self._preview.show()
                 self._house.live.publish(self.rows, event)
             case ThinkingDelta():
                 self._house.live.publish(self.rows, event)
@@ -214,6 +213,9 @@ class RunningTurn:
                 assert_never(event)
 
     def _fail(self, notice: str, error: BaseException | None) -> None:
+        if self._given_up_s is not None:
+            log.warning("agent_fault_while_stopping", turn=self.id, exc_info=error)
+            return
         self._outcome = Outcome.FAILED
         self._reference = self._house.random.token(8)
         self._notice = self._house.notices.say(notice, reference=self._reference)
@@ -233,7 +235,7 @@ class RunningTurn:
             log.error("agent_does_not_stop", turn=self.id)
             self._end()
         if self._text_s is not None and self._shows and not self._preview.started and now - self._text_s >= BEAT_S:
-            self._preview.show("".join(self._said))
+            self._preview.show()
         self._show_typing(now)
 
     def _show_typing(self, now: float) -> None:
@@ -260,6 +262,7 @@ class RunningTurn:
         self._house.pulse.remove(self)
         self._task.cancel()
         self._preview.abandon()
+        self._lane.let_go()
 
     def _give_up(self, now: float) -> None:
         self._given_up_s = now
@@ -278,7 +281,7 @@ class RunningTurn:
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             raise error
         preview = await self._preview.close()
-        text = "".join(self._said)
+        text = self._so_far()
         if self._outcome is Outcome.DONE and not text.strip():
             self._outcome, self._notice = Outcome.FAILED, self._house.notices.say("agent_empty")
         whole = self._outcome in (Outcome.DONE, Outcome.SUSPENDED) or preview is not None
@@ -310,10 +313,13 @@ class RunningTurn:
         seen = [entry for entry in (*self._added, *added) if entry.kind is not Kind.NOTICE]
         return [*self.cached.history, *seen]
 
+    def _so_far(self) -> str:
+        return "".join(self._said)
+
     @property
     def text(self) -> str:
         """All that was said."""
-        return "".join(self._said)
+        return self._so_far()
 
 
 def _preview_parcel(admitted: Admitted) -> Parcel:

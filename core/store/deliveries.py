@@ -130,6 +130,13 @@ _UNSENT_IN = Sql(
     .select_from(deliveries)
     .where(_d.state.in_(("queued", "sending")), _d.conversation_id == integer("conversation"))
 )
+_UNSENT_CHATS = Sql(
+    select(_d.bot, _d.chat, _d.kind)
+    .where(
+        _d.state.in_(("queued", "sending")), _d.role != PREVIEW, _d.conversation_id == integer("conversation")
+    )
+    .distinct()
+)  # fmt: skip
 _COUNTS = Sql(
     union_all(
         select(literal("queued").label("state"), func.count().label("n")).where(_UNSENT, _d.state == "queued"),
@@ -289,6 +296,12 @@ def forget_unknown(tx: Tx, bot: BotName, chat: ChatId, at: datetime) -> None:
 
 def unsent_in(tx: Tx, conversation: ConversationId) -> int:
     return tx.number(_UNSENT_IN, conversation=conversation)
+
+
+def unsent_chats(tx: Tx, conversation: ConversationId) -> list[tuple[BotName, ChatId, ChatKind]]:
+    """Where something of one conversation waits."""
+    rows = tx.all(_UNSENT_CHATS, conversation=conversation)
+    return [(BotName(row.text("bot")), ChatId(row.text("chat")), ChatKind(row.text("kind"))) for row in rows]
 
 
 def counts(tx: Tx, since: datetime) -> dict[str, int]:

@@ -15,7 +15,7 @@ from core.store.inbox import Fate
 from core.store.people import Pairing
 from core.store.sessions import Session
 from core.store.sql import Sql, Tx, Value, to_us
-from core.vocabulary import BotName, ChatId, ChatKind, MessageId, Outcome, RowId, TurnId
+from core.vocabulary import BotName, ChatId, ChatKind, DeliveryId, MessageId, Outcome, RowId, TurnId
 from tests.contract.scenes import NOW, arrive, begin, converse, open_turn, reply, say
 
 
@@ -41,7 +41,7 @@ async def test_a_session_with_work_is_not_deleted(store: Store) -> None:
     await store.write(lambda tx: turns.close(tx, turn, Outcome.SUSPENDED, NOW, {}))
     assert not await _delete(store, session)
 
-    def answer(tx: Tx) -> deliveries.DeliveryId:
+    def answer(tx: Tx) -> DeliveryId:
         turns.close(tx, turn, Outcome.DONE, NOW, {})
         inbox.finish_turn(tx, turn, RowId(1), NOW)
         return reply(tx, conversation, turn)

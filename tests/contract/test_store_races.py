@@ -18,22 +18,31 @@ import pytest
 from core.errors import FenceLost
 from core.store import conversations, entries, facts, inbox, sessions, turns
 from core.store.checks import check
-from core.store.conversations import ConversationId, SessionId
+from core.store.conversations import ConversationId
 from core.store.engine import Store
-from core.store.entries import Draft, Kind
+from core.store.entries import Draft, Entry, Kind
 from core.store.inbox import Fate
 from core.store.postgres import PostgresDatabase
+from core.store.sessions import Session
 from core.store.sql import Tx
 from core.vocabulary import Outcome, TurnId
 from tests.contract.scenes import LATER, NOW, arrive, begin, converse, open_turn
 
 CHATS = 3
-ROUNDS = 60
+ROUNDS = 240
 PROCESSES = 2
 
 
-def _chat_of(conversation: ConversationId) -> str:
-    return f"conversation {conversation}"
+_HERE = "from here on it belongs to its sender"
+
+
+def _write(tx: Tx, session: Session, conversation: ConversationId, kind: Kind, text: str) -> Session:
+    """Every entry says which conversation wrote it."""
+    return entries.append(tx, session, [Draft(kind=kind, text=text, sender=str(conversation))], NOW)[0]
+
+
+def _begin(tx: Tx, conversation: ConversationId, name: str) -> Session:
+    return _write(tx, begin(tx, conversation, f"session {name}"), conversation, Kind.NOTICE, _HERE)
 
 
 def _admit(tx: Tx, conversation: ConversationId, name: str) -> None:
@@ -44,12 +53,11 @@ def _admit(tx: Tx, conversation: ConversationId, name: str) -> None:
         return
     session = None if locked.session is None else sessions.get(tx, locked.session)
     if session is None or session.ended_at is not None:
-        session = begin(tx, conversation, f"session {name}")
-    user = Draft(kind=Kind.USER, text=waiting[0].text, sender=_chat_of(conversation))
-    session, _ = entries.append(tx, session, [user], NOW)
+        session = _begin(tx, conversation, name)
+    session = _write(tx, session, conversation, Kind.USER, waiting[0].text)
     turn = open_turn(tx, session, f"turn {name}")
     inbox.take(tx, [waiting[0].id], turn)
-    session, _ = entries.append(tx, session, [Draft(kind=Kind.ASSISTANT, text="answer", turn=turn)], NOW)
+    _write(tx, session, conversation, Kind.ASSISTANT, "answer")
     inbox.finish_turn(tx, turn, waiting[0].id, NOW)
     turns.close(tx, turn, Outcome.DONE, NOW, {})
 
@@ -57,15 +65,14 @@ def _admit(tx: Tx, conversation: ConversationId, name: str) -> None:
 def _append(tx: Tx, conversation: ConversationId, name: str) -> None:
     locked = conversations.lock(tx, conversation)
     if locked.session is not None:
-        draft = Draft(kind=Kind.NOTICE, text=name, sender=_chat_of(conversation))
-        entries.append(tx, sessions.get(tx, locked.session), [draft], NOW)
+        _write(tx, sessions.get(tx, locked.session), conversation, Kind.NOTICE, name)
 
 
 def _end(tx: Tx, conversation: ConversationId, name: str) -> None:
     locked = conversations.lock(tx, conversation)
     if locked.session is not None:
         sessions.end(tx, locked.session, "command", NOW)
-        begin(tx, conversation, f"session {name}")
+        _begin(tx, conversation, name)
 
 
 def _resume(tx: Tx, conversation: ConversationId, name: str) -> None:
@@ -88,6 +95,7 @@ def _resume(tx: Tx, conversation: ConversationId, name: str) -> None:
     )  # fmt: skip
     sessions.reopen(tx, moved)
     conversations.point(tx, here, wanted.id, moved.generation)
+    _write(tx, moved, conversation, Kind.NOTICE, _HERE)
 
 
 def _arrive(tx: Tx, conversation: ConversationId, name: str) -> None:
@@ -136,17 +144,19 @@ async def test_two_processes_race_each_verb_and_every_transcript_is_whole(postgr
     await asyncio.to_thread(_race, store.database.conninfo)
     assert await store.read(check) == []
 
-    def look(tx: Tx) -> tuple[int, int, list[tuple[SessionId, str]]]:
-        found = sessions.latest(tx, 1000)
-        keys = [conversations.find(tx, f"telegram/dm/{chat}") for chat in range(CHATS)]
-        assert None not in keys
-        senders = [(one.id, entry.sender or "") for one in found for entry in entries.of_session(tx, one.id)]
-        return len(set(keys)), len(found), senders
+    def look(tx: Tx) -> tuple[set[ConversationId | None], list[list[Entry]]]:
+        keys = {conversations.find(tx, f"telegram/dm/{chat}") for chat in range(CHATS)}
+        return keys - {None}, [entries.of_session(tx, one.id) for one in sessions.latest(tx, 1000)]
 
-    keys, count, senders = await store.read(look)
-    assert keys == CHATS
-    assert count > CHATS, "sessions were begun"
-    assert len(senders) > ROUNDS / 4, "entries were appended"
+    keys, transcripts = await store.read(look)
+    assert len(keys) == CHATS
+    assert len(transcripts) > CHATS
+    assert {len({entry.sender for entry in transcript}) for transcript in transcripts} > {1}, "sessions were moved"
+    for transcript in transcripts:
+        holder = ""
+        for entry in transcript:
+            holder = entry.sender or "" if entry.text == _HERE else holder
+            assert entry.sender == holder, "an entry in a session that its conversation had no more"
 
 
 async def test_no_entry_lands_in_a_session_that_was_taken_away(postgres_store: Store) -> None:

@@ -9,7 +9,7 @@ from core.store.conversations import ConversationId, SessionId
 from core.store.engine import Store
 from core.store.entries import Kind
 from core.store.search import Hits
-from core.store.sql import Sql, Tx
+from core.store.sql import Row, Sql, Tx
 from core.store.tables import entries
 from tests.contract.scenes import begin, converse, say
 
@@ -145,8 +145,8 @@ _INDEXED = search._sql(f"SELECT DISTINCT rowid / {search.PIECES} AS entry FROM e
 _IDS = Sql(entries.select())
 
 
-def _all_ids(tx: Tx) -> list[object]:  # type: ignore[type-arg]
-    return tx.all(_IDS)  # type: ignore[return-value]
+def _all_ids(tx: Tx) -> list[Row]:
+    return tx.all(_IDS)
 
 
 @pytest.mark.parametrize("query", ["ap", "zz", "zzz"])

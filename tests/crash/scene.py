@@ -2,23 +2,209 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from core.store.checks import check
-from core.store.sql import Row, Sql, Tx
 from sqlalchemy import text as verbatim
 
-from tests.crash.daemon import Daemon, until
+from core.service.notices import ENGLISH
+from core.store.checks import check
+from core.store.open import DATABASE_FILE
+from core.store.sql import Row, Sql, Tx
+from tests.crash.daemon import PATIENCE_S, Daemon, until
 from tests.fakes.agents_crash import closing, opening
-from tests.fakes.telegram import Chat, FloodLimits, ThreadedTelegramServer, User
+from tests.fakes.telegram import Chat, ThreadedTelegramServer, User
 
+ROUNDS: Final = int(os.environ.get("FRONTDESK_CRASH_ROUNDS", "3"))
 VICTIM: Final = (sys.executable, "-m", "tests.crash.victim")
 APART_S: Final = 60
 """Between the send times of two messages, so that they are never taken for one."""
+
+INTERRUPTED: Final = ENGLISH["interrupted"]
+UNKNOWN: Final = ENGLISH["unknown_delivery"]
+RESET: Final = ENGLISH["reset_command"]
+
+_OPEN = Sql(
+    verbatim("""
+        SELECT (SELECT count(*) FROM inbox WHERE state <> 'done')
+            + (SELECT count(*) FROM turns WHERE state = 'running')
+            + (SELECT count(*) FROM deliveries WHERE state IN ('queued', 'sending')) AS n
+    """)
+)
+_ROWS = Sql(verbatim("SELECT chat, message, state, fate, detail, lane FROM inbox ORDER BY id"))
+_SAID = Sql(verbatim("SELECT text FROM entries WHERE kind = 'user' ORDER BY id"))
+
+
+def open_work(tx: Tx) -> int:
+    """Rows without a fate, turns that run and parts that are not out."""
+    return tx.number(_OPEN)
+
+
+def config(server: ThreadedTelegramServer, home: Path, *, url: str | None = None, more: str = "") -> str:
+    """Everybody may talk to the crash agent, and no hour of the day resets anything."""
+    store = f"[store]\nurl = {json.dumps(url)}\n" if url else ""
+    return f"""
+{store}
+[access]
+direct = "open"
+[session.reset]
+mode = "none"
+[agents.default]
+backend = "tests.fakes.agents_crash:make"
+[agents.default.options]
+journal = {json.dumps(str(home / "journal"))}
+[bots.telegram]
+token = "{server.token}"
+api_base = "{server.url}"
+{more}
+"""
+
+
+@dataclass
+class Talk:
+    """One person's private chat: what was said there, and what came back."""
+
+    server: ThreadedTelegramServer
+    user: User
+    chat: Chat
+    marks: list[str] = field(default_factory=list)
+    """Of the messages for the agent, in the order in which they were said."""
+    said: list[int] = field(default_factory=list)
+    """The ids of all messages."""
+
+    def say(self, kind: str) -> str:
+        """A message for the agent; its mark is unique."""
+        mark = f"{self.user.id % 10_000}x{len(self.said)}"
+        self.marks.append(mark)
+        self.type(f"{kind} {mark}")
+        return mark
+
+    def type(self, text: str) -> int:
+        date = int(time.time()) - 40_000 + APART_S * len(self.said)
+        said = self.server.say(self.chat, self.user, text, date=date)
+        assert said.update_id is not None
+        self.said.append(said.message_id)
+        return said.update_id
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The bot's messages, as they can be read now."""
+        return self.server.chat(self.chat).bot_texts
+
+    def count(self, words: str) -> int:
+        return sum(text.count(words) for text in self.texts)
+
+    def answers(self, mark: str) -> int:
+        """How many whole answers there are."""
+        return self.count(closing(mark))
+
+    def begun(self, mark: str) -> int:
+        """How many messages hold an answer's beginning."""
+        return self.count(opening(mark))
+
+
+class Scene:
+    """One store, one account, and daemons that come and go."""
+
+    def __init__(self, server: ThreadedTelegramServer, home: Path, *, url: str | None = None, more: str = "") -> None:
+        self.server = server
+        self.talks: list[Talk] = []
+        self.daemon = Daemon(home, config=config(server, home, url=url, more=more), url=url)
+
+    @property
+    def armed(self) -> Path:
+        return self.daemon.home / "armed"
+
+    @property
+    def journal(self) -> Counter[str]:
+        """How often each line stands in the agent's journal."""
+        path = self.daemon.home / "journal"
+        return Counter(path.read_text().splitlines() if path.exists() else [])
+
+    def runs(self, mark: str) -> int:
+        """How often the agent was asked."""
+        return self.journal[f"run {mark}"]
+
+    def tool_uses(self, mark: str) -> int:
+        return self.journal[f"tool {mark}"]
+
+    def put_store(self, template: Path) -> None:
+        """Begin with the present schema, so that no test pays for the migrations."""
+        self.daemon.state.mkdir(mode=0o700)
+        shutil.copy(template, self.daemon.state / DATABASE_FILE)
+
+    def talk(self, name: str = "Ada") -> Talk:
+        user = self.server.user(name)
+        talk = Talk(self.server, user, self.server.private(user))
+        self.talks.append(talk)
+        return talk
+
+    # the daemon
+
+    def start(self, point: str = "nowhere", fatal: int = 1) -> None:
+        """A daemon that will die at the point once it is armed."""
+        self.daemon.start(*VICTIM, point, str(fatal), str(self.armed))
+
+    def arm(self) -> None:
+        self.armed.touch()
+
+    def wait_death(self) -> None:
+        self.daemon.wait_death()
+        self.armed.unlink()
+
+    def settle(self, *, timeout_s: float = PATIENCE_S) -> None:
+        """Until all that was said has been taken in, has its fate, and all answers are out."""
+
+        def settled() -> bool:
+            assert self.daemon.lives, f"the daemon has ended: {self.daemon.log[-3000:]}"
+            return not self.server.unconfirmed and self._nothing_open()
+
+        until(settled, "all has its fate and is out", timeout_s=timeout_s)
+
+    def _nothing_open(self) -> bool:
+        with self.daemon.reading() as tx:
+            return open_work(tx) == 0
+
+    # what must hold
+
+    def audit(self) -> None:
+        """Nothing lost, nothing doubled, order kept, and the platform's rules obeyed."""
+        assert self.server.violations == ()
+        with self.daemon.reading() as tx:
+            assert check(tx) == []
+            rows, entries = tx.all(_ROWS), tx.all(_SAID)
+        self._audit_rows(rows)
+        self._audit_entries([row.text("text") for row in entries])
+        for talk in self.talks:
+            _audit_order(talk)
+        assert not {line: n for line, n in self.journal.items() if line.startswith("tool ") and n > 1}
+
+    def _audit_rows(self, rows: list[Row]) -> None:
+        kept = Counter((row.text("chat"), row.text_or_none("message")) for row in rows)
+        said = Counter((str(talk.chat.id), str(message)) for talk in self.talks for message in talk.said)
+        assert kept == said
+        assert {row.text("state") for row in rows} == {"done"}
+        assert {row.text("fate") for row in rows} == {"answered"}
+
+    def _audit_entries(self, texts: list[str]) -> None:
+        marks = Counter(text.partition(" ")[2] for text in texts)
+        assert marks == Counter(mark for talk in self.talks for mark in talk.marks)
+
+
+def _audit_order(talk: Talk) -> None:
+    """Whole answers stand in the order of the questions, and each at most once."""
+    ends = [
+        (text.index(closing(mark)), number, mark)[1:]
+        for number, text in enumerate(talk.texts)
+        for mark in talk.marks
+        if closing(mark) in text
+    ]
+    answered = [mark for _, mark in ends]
+    assert answered == [mark for mark in talk.marks if mark in answered]

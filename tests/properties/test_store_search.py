@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def test_pieces_cover_a_text_and_overlap(length: int) -> None:
     text = "".join(chr(0x4E00 + i % 20_000) for i in range(length))
     pieces = list(search._pieces(text))
     joined = pieces[0] if pieces else ""
-    for before, after in zip(pieces, pieces[1:], strict=False):
+    for before, after in pairwise(pieces):
         assert before[-search.OVERLAP :] == after[: search.OVERLAP]
         assert len(after) > search.OVERLAP
         joined += after[search.OVERLAP :]

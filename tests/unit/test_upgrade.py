@@ -148,7 +148,7 @@ def test_no_room_for_the_backup_stops_the_upgrade(
         def close(self) -> None:
             return
 
-    monkeypatch.setattr(backup.sqlite, "connect", lambda *_, **__: Full())
+    monkeypatch.setattr("core.store.backup.sqlite.connect", lambda *_, **__: Full())
     with pytest.raises(StoreFull, match="free space"):
         upgrade(database_at(None, sqlite_state), sqlite_state, SCHEMA, scripts=_scripts(tmp_path / "scripts"))
     monkeypatch.undo()
@@ -158,7 +158,7 @@ def test_no_room_for_the_backup_stops_the_upgrade(
 def test_postgresql_is_not_upgraded_without_its_programs(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backup.shutil, "which", lambda _: None)
+    monkeypatch.setattr("core.store.backup.shutil.which", lambda _: None)
     with pytest.raises(StoreError, match=r"pg_dump.*install"):
         upgrade(database_at(postgres_url, tmp_path), tmp_path, SCHEMA, scripts=_scripts(tmp_path / "scripts"))
     assert _version(postgres_url, tmp_path) == SCHEMA

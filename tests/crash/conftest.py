@@ -1,0 +1,25 @@
+"""A scene per test, on SQLite with the schema in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.scene import Scene
+from tests.fakes.telegram import ThreadedTelegramServer
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadedTelegramServer]:
+    with ThreadedTelegramServer() as made:
+        yield made
+
+
+@pytest.fixture
+def scene(server: ThreadedTelegramServer, sqlite_template: Path, tmp_path: Path) -> Iterator[Scene]:
+    made = Scene(server, tmp_path)
+    made.put_store(sqlite_template)
+    with made.daemon:
+        yield made
