@@ -24,7 +24,7 @@ check: .venv/developing  ## Style, types, imports between the parts, house rules
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/python -m pytest -q tests/test_house_rules.py
 
 crash: .venv/developing  ## Kill the real process twenty times at every point

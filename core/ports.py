@@ -56,13 +56,16 @@ class Bot(Protocol):
     """One configured account on one platform. All calls come from the main loop."""
 
     @property
-    def name(self) -> BotName: ...
+    def name(self) -> BotName:
+        """As configured; never changes."""
 
     @property
-    def platform(self) -> str: ...
+    def platform(self) -> str:
+        """How identities and configuration spell the platform; never changes."""
 
     @property
-    def capabilities(self) -> Capabilities: ...
+    def capabilities(self) -> Capabilities:
+        """Asked before each use, since they may change with whoever is connected."""
 
     async def run(self, desk: Desk) -> None:
         """Connect and listen until cancelled. Each batch of events goes through `desk.receive`, and only after it
@@ -192,7 +195,8 @@ class Desk(Protocol):
         """The command table, for menus."""
 
     @property
-    def health(self) -> Health: ...
+    def health(self) -> Health:
+        """Where the bot says how it is doing."""
 
     def arrived(self, bot: BotName, chat: ChatId, kind: ChatKind) -> None:
         """Somebody can be reached again in this chat: rest of the outbox goes out."""

@@ -31,6 +31,8 @@ DeliveryId = NewType("DeliveryId", int)
 
 
 class ChatKind(StrEnum):
+    """With whom a chat is: one person, several, or a side talk of several. Policies, scopes and mentions go by it."""
+
     DIRECT = "direct"
     GROUP = "group"
     THREAD = "thread"
@@ -151,6 +153,8 @@ class Receipt:
 
 
 class TextUnit(StrEnum):
+    """In what a platform counts the length of a text."""
+
     UTF16 = "utf16"
     CODE_POINTS = "code_points"
 
@@ -195,16 +199,22 @@ class Delivery:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextDelta:
+    """A piece of the answer, in order; all of them together are the answer."""
+
     text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ThinkingDelta:
+    """A piece of what a model says to itself: shown to those who watch, never stored or delivered."""
+
     text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallOpened:
+    """A tool is about to start. `call` is unique in its turn; `arguments` is JSON."""
+
     call: str
     tool: str
     arguments: str
@@ -212,6 +222,8 @@ class CallOpened:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallClosed:
+    """The tool of `call` has ended; `result` is what the model is told."""
+
     call: str
     result: str
     failed: bool
@@ -229,6 +241,8 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TurnEnded:
+    """The last event of a turn."""
+
     outcome: Outcome
     text: str
     """The whole closing text."""

@@ -1,9 +1,9 @@
 """Markdown to Telegram's text and entities, without losing a character of what was meant.
 
-markdown-it-py parses (CommonMark with strikethrough and tables; HTML and reference definitions stay literal, since both would vanish) and
-this module walks its tokens once. Spans are kept in code points while the text grows; at the end they are cut where Telegram forbids
-overlaps, trimmed and counted in UTF-16. Rules of the entities: Bot API, `MessageEntity` and "Formatting options"; trimming: tdlib,
-`fix_formatted_text`.
+markdown-it-py parses (CommonMark with strikethrough and tables; HTML and reference definitions stay literal, since both
+would vanish) and this module walks its tokens once. Spans are kept in code points while the text grows; at the end they
+are cut where Telegram forbids overlaps, trimmed and counted in UTF-16. Rules of the entities: Bot API, `MessageEntity`
+and "Formatting options"; trimming: tdlib, `fix_formatted_text`.
 """
 
 import re
@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.common.normalize_url import normalizeLink
 from markdown_it.token import Token
 
+from bots.telegram.spoiler import spoiler_bars
 from bots.telegram.table import grid, surplus
 from core.delivery.split import is_blank, split, utf16_units, whole_characters
 
@@ -33,11 +34,11 @@ _LINKED = re.compile(
 _BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
 _WEB = re.compile(r"(?:https?://|tg://)", re.IGNORECASE)
-_SPOILER = re.compile(r"(?<!\|)\|\|(?!\|)")
 _RULE = "———"
 _BULLET = "• "
 _STEP = "  "
-_DEEPEST = 100
+_DEEPEST = 40
+"""Levels of nesting, two for each list; the parser drops what lies deeper, so such a text is shown as it is."""
 
 _STYLES = {"strong": "bold", "em": "italic", "s": "strikethrough"}
 _NESTING = ("blockquote", "bold", "italic", "strikethrough", "spoiler", "text_link", "code", "pre")
@@ -63,9 +64,10 @@ class Rendered:
 
 
 def render(source: str) -> Rendered:
-    """Renders Markdown. Entities nest and never cross; code overlaps nothing. The text may be empty and is not cut to any limit."""
+    """Renders Markdown. Entities nest and never cross; code overlaps nothing. The text may be empty and is not cut to
+    any limit."""
     source = whole_characters(source).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
-    tokens = _PARSER.parse(source)
+    tokens = (_WITH_LINKS if "](" in source else _WITHOUT_LINKS).parse(source)
     if any(token.level >= _DEEPEST - 2 for token in tokens):
         return plain(source)
     page = _Page(source.split("\n"))
@@ -80,17 +82,20 @@ def plain(source: str) -> Rendered:
 
 def parts(source: str) -> tuple[str, ...]:
     """The source in parts that fit one message each, both rendered and `plain`. `()` if there is nothing to see."""
-    return tuple(part for part in split(source, LIMIT_UTF16, _measure) if not is_blank(render(part).text))
+    unseen: set[str] = set()
 
+    def measure(part: str) -> int:
+        """How much of `LIMIT_UTF16` it needs: the largest of its source, its rendering and its share of entities."""
+        units = utf16_units(part)
+        if units > LIMIT_UTF16:
+            return units
+        rendered = render(part)
+        if is_blank(rendered.text):
+            unseen.add(part)
+        share = -(-len(rendered.entities) * LIMIT_UTF16 // ENTITIES_PER_MESSAGE)
+        return max(units, utf16_units(rendered.text), share)
 
-def _measure(source: str) -> int:
-    """How much of `LIMIT_UTF16` a part needs: the larger of its source, its rendering and its share of the entities."""
-    units = utf16_units(source)
-    if units > LIMIT_UTF16:
-        return units
-    rendered = render(source)
-    share = -(-len(rendered.entities) * LIMIT_UTF16 // ENTITIES_PER_MESSAGE)
-    return max(units, utf16_units(rendered.text), share)
+    return tuple(part for part in split(source, LIMIT_UTF16, measure) if part not in unseen)
 
 
 class _Parser(MarkdownIt):
@@ -106,9 +111,16 @@ class _Parser(MarkdownIt):
         return link
 
 
-_PARSER = _Parser("commonmark", {"html": False, "maxNesting": _DEEPEST})
-_PARSER.enable(["strikethrough", "table"])
-_PARSER.disable(["reference", "html_block", "html_inline", "text_join"])
+def _parser(*literal: str) -> _Parser:
+    parser = _Parser("commonmark", {"html": False, "maxNesting": _DEEPEST})
+    parser.enable(["strikethrough", "table"])
+    parser.disable(["reference", "html_block", "html_inline", "text_join", *literal])
+    return parser
+
+
+_WITH_LINKS = _parser()
+# A bracket that opens no link costs the parser a search to the end of its paragraph; most texts hold no link at all.
+_WITHOUT_LINKS = _parser("link", "image")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,7 +240,8 @@ class _Page:
         self.write(text)
 
     def _table(self, table: Token, stream: Iterator[Token]) -> None:
-        """Preformatted text with columns aligned by display width; cells that have no column stay at the end of their row."""
+        """Preformatted text with columns aligned by display width; cells that have no column stay at the end of their
+        row."""
         rows: list[list[str]] = []
         aligns: list[str] = []
         for token in stream:
@@ -248,7 +261,7 @@ class _Page:
     # Inline
 
     def inline(self, tokens: Sequence[Token]) -> None:
-        bars = _spoiler_bars(tokens)
+        bars = spoiler_bars(tokens)
         targets: list[Token] = []
         for index, token in enumerate(tokens):
             match token.type:
@@ -290,7 +303,8 @@ class _Page:
         self.write(_BREAK.sub("\n" + _STEP * len(self.lists), text))
 
     def _inline_code(self, text: str) -> None:
-        """Code gives way where an entity around it has to stay whole: a link its target, a spoiler its secret, a quote its block."""
+        """Code gives way where an entity around it has to stay whole: a link its target, a spoiler its secret, a quote
+        its block."""
         if not self.within("text_link", "spoiler", "blockquote"):
             self.spans.append(_Span(type="code", start=self.size, end=self.size + len(text)))
         self.write(text)
@@ -364,49 +378,22 @@ def _flat(tokens: Sequence[Token]) -> str:
     return " ".join("".join(page.pieces).split("\n"))
 
 
-def _spoiler_bars(tokens: Sequence[Token]) -> dict[int, list[int]]:
-    """Where `||` begins or ends a spoiler, as offsets by token: tight on the inside, no word outside, both ends in the same parent."""
-    found: dict[int, list[int]] = {}
-    opener: list[tuple[int, int] | None] = [None]
-    for index, token in enumerate(tokens):
-        if token.nesting > 0:
-            opener.append(None)
-        elif token.nesting < 0:
-            opener.pop()
-        elif token.type == "text":
-            for bar in _SPOILER.finditer(token.content):
-                before = token.content[: bar.start()] or _edge(tokens, index - 1)
-                after = token.content[bar.end() :] or _edge(tokens, index + 1)
-                start = opener[-1]
-                if start and not before[-1].isspace() and not after[0].isalnum():
-                    found.setdefault(start[0], []).append(start[1])
-                    found.setdefault(index, []).append(bar.start())
-                    opener[-1] = None
-                elif not before[-1].isalnum() and not after[0].isspace():
-                    opener[-1] = (index, bar.start())
-    return found
-
-
-def _edge(tokens: Sequence[Token], index: int) -> str:
-    """What a neighbouring token counts as: white space at a line's end, else a mark."""
-    inside = 0 <= index < len(tokens) and not tokens[index].type.endswith("break")
-    return "*" if inside else " "
-
-
 def _outside(span: _Span, solid: Sequence[tuple[int, int]]) -> Iterator[_Span]:
     """The pieces of a span around the code in it, since code may share no character with anything else."""
     start = span.start
     if span.type not in ("code", "pre"):
-        for low, high in solid:
-            if start < high and low < span.end:
-                yield replace(span, start=start, end=max(start, low))
-                start = high
+        for low, high in solid[bisect_left(solid, (start, start)) :]:
+            if low >= span.end:
+                break
+            yield replace(span, start=start, end=low)
+            start = high
     yield replace(span, start=start)
 
 
 def _trimmed(span: _Span, text: str) -> _Span | None:
-    """The span without white space at its ends, or None if nothing is left. Preformatted text keeps its first indentation."""
-    body = text[span.start : max(span.start, span.end)]
+    """The span without white space at its ends, or None if nothing is left. Preformatted text keeps its first
+    indentation."""
+    body = text[span.start : span.end]
     if is_blank(body):
         return None
     lead = 0 if span.type == "pre" else len(body) - len(body.lstrip())

@@ -119,15 +119,17 @@ class PromptScreen:
 
     async def _ask(self) -> None:
         try:
-            while True:
-                with suppress(KeyboardInterrupt):
-                    # The signals and the loop belong to whoever runs this process.
-                    line = await self._session.prompt_async(handle_sigint=False, set_exception_handler=False)
-                    self._typed.put_nowait(line)
-        except EOFError:
-            pass
+            with suppress(EOFError):
+                while True:
+                    await self._ask_once()
         finally:
             self._typed.put_nowait(None)
+
+    async def _ask_once(self) -> None:
+        with suppress(KeyboardInterrupt):
+            # The signals and the loop belong to whoever runs this process.
+            line = await self._session.prompt_async(handle_sigint=False, set_exception_handler=False)
+            self._typed.put_nowait(line)
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()

@@ -62,20 +62,21 @@ class RemoteScreen:
 async def serve_lines(reader: asyncio.StreamReader, screen: RemoteScreen, listener: Listener) -> None:
     """Take the lines of an attached screen until it leaves or talks nonsense."""
 
-    async def wait_for(ticket: int) -> None:
-        await listener.settled(ticket)
-        await screen.settled(ticket)
+    async def wait_for(ticket: int | None) -> None:
+        if ticket is not None:
+            await listener.settled(ticket)
+            await screen.settled(ticket)
 
+    waits: set[asyncio.Task[None]] = set()
     async with asyncio.TaskGroup() as group:
-        waits: list[asyncio.Task[None]] = []
         with suppress(ScreenGone):
             while (line := await _next_line(reader)) is not None:
                 ticket = await listener.offer(line)
                 await screen.kept(ticket)
-                waits = [wait for wait in waits if not wait.done()]
-                if ticket is not None:
-                    waits.append(group.create_task(_while_there(wait_for(ticket))))
-        for wait in waits:
+                wait = group.create_task(_while_there(wait_for(ticket)))
+                waits.add(wait)
+                wait.add_done_callback(waits.discard)
+        for wait in tuple(waits):
             wait.cancel()
 
 

@@ -35,9 +35,8 @@ _WHOLE = re.compile(
 )
 
 
-
 def utf16_units(text: str) -> int:
-    """The length of `text` in UTF-16 code units, in which Telegram counts (Bot API, `MessageEntity`)."""
+    """The length of `text` in UTF-16 code units, in which some platforms count (`TextUnit.UTF16`)."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -241,7 +240,8 @@ class _Splitter:
         return self.at < len(self.text)
 
     def _take(self) -> str:
-        """Takes the next part off the source. Looks no further than twice the last part, and doubles that while it fits."""
+        """Takes the next part off the source. Looks no further than twice the last part, and doubles that while it
+        fits."""
         room = self.limit - len(self.carry)
         reach = min(room, self.reach)
         cut, whole = self._fit(reach)

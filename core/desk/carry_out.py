@@ -83,7 +83,8 @@ def carry_out(tx: Tx, order: Order) -> Done:
 
 
 def _close_before(tx: Tx, conversation: Conversation, row: Waiting, now: datetime) -> tuple[RowId, ...]:
-    before = [one.id for one in inbox.pending_in(tx, conversation.id) if one.id < row.id and one.lane is Lane.ORDERED]
+    lanes = (Lane.ORDERED, Lane.CONTROL)
+    before = [one.id for one in inbox.pending_in(tx, conversation.id) if one.id < row.id and one.lane in lanes]
     inbox.close_before(tx, conversation.id, row.id, now)
     return tuple(before)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from core.store.inbox import Waiting
+from core.store.inbox import SPENT, Waiting
 from core.vocabulary import Address, ChatKind, MessageId, RowId
 
 PASTE_GAP = timedelta(seconds=3)
@@ -39,7 +39,7 @@ class Ref:
 
     def as_message(self) -> Ref:
         """A command that goes on as an ordinary message."""
-        return replace(self, command=None)
+        return replace(self, command=SPENT)
 
 
 def together(first: Ref, then: Ref, debounce: timedelta) -> bool:

@@ -56,7 +56,7 @@ class Desk:
         leftover = await self._house.outbox.start()
         if leftover.unknown or leftover.again:
             log.warning("deliveries_left", unknown=leftover.unknown, again=leftover.again)
-        await recovery.recover(self._house, self.router, lambda row: self._instants.answer(row.id))
+        await recovery.recover(self._house, self.router, self._instants.answer)
 
     def _take_up(self, conversation: ConversationId) -> None:
         task = asyncio.create_task(self._until_taken_up(conversation), name="take up")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import assert_never
@@ -44,13 +44,13 @@ MOST_PAIRINGS = 200
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Offer:
-    """One event on its way into the store. `code` may be used if it turns out to be a stranger's."""
+    """One event on its way into the store. `code` makes a code if it turns out to be a stranger's."""
 
     inbound: Inbound
     account: str
     platform: str
     access: Access
-    code: str
+    code: Callable[[], str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,8 +142,8 @@ class Intake:
         row = inbox.arrive(self._tx, arrival, conversation, self._now)
         if row is None:
             return self._duplicate(arrival)
-        if conversation is not None:
-            self._waiting[conversation] = self._waiting.get(conversation, 0) + 1
+        if conversation in self._waiting:
+            self._waiting[conversation] += arrival.lane is not Lane.INSTANT
         self.taken.append(Taken(ref=_ref(row, arrival, self._now), lane=arrival.lane, conversation=conversation))
         return Receipt(verdict=Verdict.ACCEPTED, row=row)
 
@@ -164,7 +164,7 @@ class Intake:
         room = people.waiting_count(self._tx, self._now) < MOST_PAIRINGS
         if receipt.verdict is Verdict.REFUSED and room and arrival.identity is not None:
             pairing = Pairing(
-                code=offer.code,
+                code=offer.code(),
                 identity=arrival.identity,
                 name=arrival.name,
                 bot=message.address.bot,
@@ -173,7 +173,7 @@ class Intake:
                 expires_at=self._now + PAIRING_LIFE,
             )
             if people.offer(self._tx, pairing, self._now):
-                self._say(arrival, self._notices.say("pairing", code=offer.code))
+                self._say(arrival, self._notices.say("pairing", code=pairing.code))
         return receipt
 
     def _say(self, arrival: Arrival, text: str) -> None:
@@ -299,7 +299,7 @@ def offer(house: House, inbound: Inbound, account: str) -> Offer:
         account=account,
         platform=bot.platform if bot is not None else inbound.address.bot,
         access=house.access.of(inbound.address.bot),
-        code=house.random.token(8),
+        code=lambda: house.random.token(8),
     )
 
 

@@ -236,7 +236,7 @@ class Mailbox:
             old = [one for one in self._waiting if one.received_at < before]
             await self.owner.drop_stale(old)
             self._drop(rows_of(old))
-        elif ref.command is not None:
+        elif ref.command:
             allowed = await may(self._house, ref, self.conversation, None)
             await self._carry_out(ref, refused=not allowed)
         else:

@@ -63,7 +63,10 @@ def _make(house: House, spec: AgentSpec) -> Agent:
 
 def keep(house: House, admitted: Admitted, cached: CachedAgent, learned: list[Entry], head: int) -> None:
     """After a turn that went well the agent waits for the next one, good for the head that the turn left."""
-    signature = sign(admitted.session, head, house.agents.spec(admitted.conversation.agent, admitted.turn.agent))
+    spec = house.agents.spec(admitted.conversation.agent, admitted.turn.agent)
+    signature = sign(admitted.session, head, spec)
     if signature.digest == cached.signature.digest:
-        kept = CachedAgent(signature=signature, agent=cached.agent, history=learned, bytes=weight(learned))
-        house.cache.put(admitted.conversation.id, kept, house.clock.monotonic())
+        cached.signature = signature
+        cached.history += learned
+        cached.bytes += weight(learned)
+        house.cache.put(admitted.conversation.id, cached, house.clock.monotonic())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import structlog
@@ -20,10 +20,10 @@ from core.store import conversations, deliveries, entries, inbox, sessions, turn
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
 from core.store.entries import Draft, Entry, Kind
-from core.store.inbox import Lane, Waiting
+from core.store.inbox import Lane
 from core.store.sql import Tx
 from core.store.turns import Turn
-from core.vocabulary import Outcome
+from core.vocabulary import Outcome, RowId
 
 log = structlog.get_logger("frontdesk.recovery")
 
@@ -39,6 +39,15 @@ class Settled:
     outcome: Outcome
 
 
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A row that waits, without what it says."""
+
+    ref: Ref
+    lane: Lane
+    conversation: ConversationId | None
+
+
 def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, notices: Notices) -> Unfinished | Settled:
     """Another attempt at a turn whose process died, if nothing of it can have been seen or done; else its honest end.
 
@@ -47,10 +56,15 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, notices: Notices)
     conversation = conversations.own(tx, turn.conversation, None)
     log_ = entries.of_turn(tx, turn.session, turn.id)
     preview = deliveries.preview_of(tx, turn.id)
+    ending = Ending(
+        outcome=Outcome.INTERRUPTED, notice=notices.say("interrupted"), reference=reference, preview=preview,
+        called=True, shown=preview.text if preview is not None else None,
+    )  # fmt: skip
     if turn.attempt >= MOST_ATTEMPTS:
-        return _settle(tx, turn, Outcome.FAILED, notices.say("poison", reference=reference), preview, now, reference)
+        poison = replace(ending, outcome=Outcome.FAILED, notice=notices.say("poison", reference=reference))
+        return _settle(tx, turn, poison, now)
     if _acted(log_) or deliveries.of_turn(tx, turn.id):
-        return _settle(tx, turn, Outcome.INTERRUPTED, notices.say("interrupted"), preview, now, reference)
+        return _settle(tx, turn, ending, now)
     turns.try_again(tx, turn.id)
     session = sessions.get(tx, turn.session)
     if session.head > turn.user_seq:
@@ -77,62 +91,73 @@ def _acted(log_: list[Entry]) -> bool:
     return any(entry.kind is Kind.TOOL_CALL and entry.data.get("read_only") is not True for entry in log_)
 
 
-def _settle(
-    tx: Tx, turn: Turn, outcome: Outcome, notice: str, preview: Posted | None, now: datetime, reference: str
-) -> Settled:
-    ending = Ending(
-        outcome=outcome, notice=notice, reference=reference, preview=preview, called=True,
-        shown=preview.text if preview is not None else None,
-    )  # fmt: skip
-    return Settled(posted=close_turn(tx, turn, ending, now).posted, outcome=outcome)
+def _settle(tx: Tx, turn: Turn, ending: Ending, now: datetime) -> Settled:
+    return Settled(posted=close_turn(tx, turn, ending, now).posted, outcome=ending.outcome)
 
 
-async def recover(house: House, router: Router, instant: Callable[[Waiting], None]) -> None:
+async def recover(house: House, router: Router, instant: Callable[[RowId], None]) -> None:
     """Queue everything that the last process left. Turns first: each one's owner goes on with it before anything
-    that waited behind it. Raises `StoreError`."""
-    for turn in await house.store.read(turns.running):
-        await _recover_turn(house, router, turn)
-    await _recover_rows(house, router, instant)
+    that waited behind it. Raises `StoreError`.
+
+    Between queueing the first turn and the last row there is no await, so that a command that was accepted for a turn
+    is heard before the turn's agent is asked again.
+    """
+    unfinished = [
+        found for turn in await house.store.read(turns.running) if (found := await _take_up(house, turn)) is not None
+    ]
+    waiting = await _waiting_rows(house)
+    _go_on(router, unfinished)
+    for left in waiting:
+        if left.lane is Lane.INSTANT or left.conversation is None:
+            instant(left.ref.id)
+        else:
+            router.put(left.conversation, left.ref, left.lane)
 
 
 async def recover_conversation(house: House, router: Router, conversation: ConversationId) -> None:
     """Take one conversation up anew, after a commit in it that may have happened or not. Raises `StoreError`."""
     turn = await house.store.read(lambda tx: turns.running_in(tx, conversation))
-    if turn is not None:
-        await _recover_turn(house, router, turn)
-    for row in await house.store.read(lambda tx: inbox.pending_in(tx, conversation)):
+    unfinished = await _take_up(house, turn) if turn is not None else None
+    waiting = await house.store.read(lambda tx: inbox.pending_in(tx, conversation))
+    _go_on(router, [unfinished] if unfinished is not None else [])
+    for row in waiting:
         router.put(conversation, ref_of(row), row.lane)
     for bot, chat, kind in await house.store.read(lambda tx: deliveries.unsent_chats(tx, conversation)):
         house.outbox.lane(bot, chat, kind).load()
 
 
-async def _recover_turn(house: House, router: Router, turn: Turn) -> None:
+async def _take_up(house: House, turn: Turn) -> Unfinished | None:
+    """The turn for another attempt; None if it has been settled."""
     reference, now = house.random.token(8), house.clock.now()
     found = await house.store.write(lambda tx: take_up(tx, turn, reference, now, house.notices))
     match found:
         case Unfinished():
-            log.warning("turn_again", turn=turn.id, attempt=turn.attempt + 1)
-            router.go_on(turn.conversation, found)
+            return found
         case Settled(posted=posted, outcome=outcome):
             log.warning("turn_not_again", turn=turn.id, outcome=str(outcome), reference=reference)
             house.outbox.push(posted)
+            return None
 
 
-async def _recover_rows(house: House, router: Router, instant: Callable[[Waiting], None]) -> None:
-    """Waiting rows in order of acceptance; those that are too old are closed, with one notice per chat."""
+def _go_on(router: Router, unfinished: Sequence[Unfinished]) -> None:
+    for one in unfinished:
+        turn = one.admitted.turn
+        log.warning("turn_again", turn=turn.id, attempt=turn.attempt + 1)
+        router.go_on(turn.conversation, one)
+
+
+async def _waiting_rows(house: House) -> list[_Left]:
+    """What waits, in order of acceptance; rows that are too old are closed, with one notice per chat."""
     now = house.clock.now()
     before = house.stale_before(now)
+    waiting: list[_Left] = []
     stale: list[Ref] = []
     after = 0
     while page := await house.store.read(lambda tx: inbox.pending_after(tx, after, PAGE)):  # noqa: B023  # run at once
-        for row in page:
-            after = row.id
-            if row.received_at < before:
-                stale.append(ref_of(row))
-            elif row.lane is Lane.INSTANT or row.conversation is None:
-                instant(row)
-            else:
-                router.put(row.conversation, ref_of(row), row.lane)
+        after = page[-1].id
+        stale += [ref_of(row) for row in page if row.received_at < before]
+        waiting += [_Left(ref_of(row), row.lane, row.conversation) for row in page if row.received_at >= before]
     if stale:
         log.warning("rows_stale", count=len(stale))
         house.outbox.push(await house.store.write(lambda tx: refuse_stale(tx, stale, now, house.notices)))
+    return waiting

@@ -16,6 +16,7 @@ from core.agents.cache import CachedAgent
 from core.delivery.preview import Preview
 from core.desk.admit import Admitted
 from core.desk.coalesce import Ref
+from core.desk.commands.table import argument
 from core.desk.house import House
 from core.desk.pulse import BEAT_S
 from core.desk.record import Ending
@@ -26,7 +27,7 @@ from core.store import conversations, deliveries, entries, inbox, sessions, turn
 from core.store.conversations import SessionId
 from core.store.deliveries import Parcel, Posted
 from core.store.entries import Draft, Entry, Json, Kind
-from core.store.inbox import Fate
+from core.store.inbox import Fate, Waiting
 from core.store.sql import Tx
 from core.vocabulary import CallClosed, CallOpened, Outcome, RowId, TextDelta, ThinkingDelta, TurnId
 
@@ -147,8 +148,8 @@ class RunningTurn:
     def _take(self, tx: Tx, refs: Sequence[Ref], drafts: list[Draft], now: datetime) -> tuple[list[RowId], list[Entry]]:
         """Rows that still wait become entries of this turn; those that don't have found their fate elsewhere."""
         self._own(tx)
-        rows = [row for row in (inbox.pending(tx, ref.id) for ref in refs) if row is not None]
-        said = [Draft(kind=Kind.USER, text=row.text, turn=self.id, sender=one_line(row.name)) for row in rows]
+        rows = [row for row in (inbox.pending(tx, ref.id) for ref in refs) if row is not None and _words(row)]
+        said = [Draft(kind=Kind.USER, text=_words(row), turn=self.id, sender=one_line(row.name)) for row in rows]
         session, added = entries.append(tx, sessions.get(tx, self.session), [*drafts, *said], now)
         if rows:
             turns.steered(tx, self.id, session.head)
@@ -309,9 +310,8 @@ class RunningTurn:
         self._lane.let_go()
 
     def learned(self, added: Sequence[Entry]) -> list[Entry]:
-        """What the model has seen by the end: the history, this turn's entries and those that closed it."""
-        seen = [entry for entry in (*self._added, *added) if entry.kind is not Kind.NOTICE]
-        return [*self.cached.history, *seen]
+        """What the model has seen since its history: this turn's entries and those that closed it."""
+        return [entry for entry in (*self._added, *added) if entry.kind is not Kind.NOTICE]
 
     def _so_far(self) -> str:
         return "".join(self._said)
@@ -320,6 +320,11 @@ class RunningTurn:
     def text(self) -> str:
         """All that was said."""
         return self._so_far()
+
+
+def _words(row: Waiting) -> str:
+    """What a steering row tells the agent: of a `/steer` its text, of which there may be none."""
+    return argument(row.text) if row.command else row.text
 
 
 def _preview_parcel(admitted: Admitted) -> Parcel:

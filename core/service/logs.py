@@ -12,8 +12,8 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 MASK = "[secret]"
-CHATTY = ("httpx", "httpcore", "telegram", "apscheduler", "asyncio", "alembic", "sqlalchemy")
-"""Libraries that are heard from warnings on; some write whole addresses, tokens included, at INFO."""
+OURS = ("bots", "core", "config")
+"""Every other logger is a library's and is heard from warnings on: some write addresses, tokens included, at INFO."""
 
 
 class Mask:
@@ -73,6 +73,6 @@ def set_up(secrets: Iterable[str], *, level: str = "INFO", stream: TextIO | None
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(level)
-    for name in CHATTY:
-        logging.getLogger(name).setLevel(logging.WARNING)
+    root.setLevel(logging.WARNING)
+    for name in OURS:
+        logging.getLogger(name).setLevel(level)

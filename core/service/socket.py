@@ -13,7 +13,7 @@ import os
 import socket
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -99,13 +99,10 @@ class _Clients:
             await asyncio.wait(tasks)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            with suppress(OSError):  # the client left
-                while request := await _next_request(reader):
-                    if not await self._answer(request, reader, writer):
-                        break
-        finally:
-            writer.close()
+        with closing(writer), suppress(OSError):  # the client left
+            while request := await _next_request(reader):
+                if not await self._answer(request, reader, writer):
+                    break
 
     async def _answer(self, request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Whether the connection may ask again."""

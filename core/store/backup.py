@@ -27,7 +27,15 @@ def before_upgrade(database: SqliteDatabase | PostgresDatabase, state: Path, ver
 
     Raises `StoreError` (then nothing may be upgraded).
     """
-    folder = state / FOLDER
+    try:
+        return _back_up(database, state / FOLDER, version)
+    except OSError as error:
+        raise StoreError(
+            f"the backup before the upgrade failed ({error.strerror}: {state / FOLDER}); nothing was upgraded"
+        ) from error
+
+
+def _back_up(database: SqliteDatabase | PostgresDatabase, folder: Path, version: str) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     suffix = ".db" if isinstance(database, SqliteDatabase) else ".pgdump"
     unfinished = folder / f"schema-{version}{suffix}.part"
@@ -38,11 +46,10 @@ def before_upgrade(database: SqliteDatabase | PostgresDatabase, state: Path, ver
             _copy_sqlite(database, unfinished, version)
         else:
             _dump_postgres(database, unfinished)
-    except BaseException:
+        target = _next_name(folder, version, suffix)
+        _make_durable(unfinished, target)
+    finally:
         unfinished.unlink(missing_ok=True)
-        raise
-    target = _next_name(folder, version, suffix)
-    _make_durable(unfinished, target)
     _drop_oldest(folder)
     return target
 

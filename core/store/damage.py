@@ -16,7 +16,7 @@ from core.store.engine import Connection
 from core.store.sqlite import SqliteDatabase
 
 CHECKED_WHOLE_BYTES = 32 << 20
-"""Up to this size the whole file is read at start (under 0.1 s); of a larger one, a page of each table and index."""
+"""Up to this size the whole file is read at start (0.15 s at most); of a larger one, a page of each table and index."""
 COPIES = 3
 """Different damaged files that are kept at most."""
 

@@ -26,6 +26,10 @@ class Lane(StrEnum):
     """Dropped at the gate."""
 
 
+SPENT = ""
+"""The command of a row that was one and is a message now: it is not joined with its neighbours, nor edited."""
+
+
 class Fate(StrEnum):
     ANSWERED = "answered"
     MERGED = "merged"
@@ -135,7 +139,7 @@ _CLOSE_BEFORE = Sql(
     .where(
         _i.conversation_id == integer("conversation"),
         _i.state == "pending",
-        _i.lane == "ordered",
+        _i.lane.in_(("ordered", "control")),
         _i.id < integer("before"),
     )
     .values(state="done", fate="closed", detail=text("why"), text="", done_at=integer("at"))
@@ -147,7 +151,7 @@ _MOVE = Sql(update(inbox).where(_i.turn_id == text("turn"), _i.state == "taken")
 _BECOME = Sql(
     update(inbox)
     .where(_i.id == integer("row"), _i.state == "pending")
-    .values(lane="ordered", command=None, text=text("to_text"))
+    .values(lane="ordered", command=SPENT, text=text("to_text"))
 )
 _EDIT = Sql(
     update(inbox)
@@ -339,7 +343,8 @@ def finish_turn(tx: Tx, turn: TurnId, answered: RowId | None, at: datetime, why:
 
 
 def close_before(tx: Tx, conversation: ConversationId, before: RowId, at: datetime) -> int:
-    """A control command closes the ordered rows that were accepted before it; how many there were."""
+    """A control command closes what was accepted before it and still waits in order; how many there were. A control
+    row among it is a `/steer` that no turn took: any other has been carried out before its successor."""
     return tx.run(_CLOSE_BEFORE, conversation=conversation, before=before, why=str(before), at=to_us(at))
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 from pathlib import Path
 from typing import Protocol
 
-from core.errors import StoreLocked
+from core.errors import StoreError, StoreLocked
 
 
 class ProcessLock(Protocol):
@@ -34,12 +35,12 @@ class FileLocks:
     """flock on files; the kernel frees them with the process, whatever kills it. The pid inside is for people."""
 
     def __init__(self, paths: list[Path]) -> None:
-        """Raises `StoreLocked`."""
+        """Raises `StoreLocked`, or `StoreError` if a file can't be opened."""
         self._files: list[int] = []
         for path in paths:
             try:
                 self._files.append(_lock_file(path))
-            except StoreLocked:
+            except StoreError:
                 self.release()
                 raise
 
@@ -49,12 +50,16 @@ class FileLocks:
     def release(self) -> None:
         while self._files:
             file = self._files.pop()
-            os.ftruncate(file, 0)
+            with contextlib.suppress(OSError):
+                os.ftruncate(file, 0)
             os.close(file)
 
 
 def _lock_file(path: Path) -> int:
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise StoreError(f"the lock file {path} can't be opened ({error.strerror})") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -64,6 +69,7 @@ def _lock_file(path: Path) -> int:
             f"another Frontdesk ({f'process {pid}' if pid else 'process unknown'}) uses {path.parent}; "
             f"stop it, or give this one another state directory with --state"
         ) from error
-    os.ftruncate(file, 0)
-    os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
+    with contextlib.suppress(OSError):  # a full disk: the lock holds without the pid
+        os.ftruncate(file, 0)
+        os.pwrite(file, f"{os.getpid()}\n".encode(), 0)
     return file

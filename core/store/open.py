@@ -39,13 +39,13 @@ def open_store(url: str | None, state: Path, *, shared: bool = False) -> Store:
     """
     make_private(state)
     database = database_at(url, state)
-    lock = take_lock(database, state, shared=shared)
-    try:
+    with contextlib.ExitStack() as on_failure:
+        lock = take_lock(database, state, shared=shared)
+        on_failure.callback(lock.release)
         prepare(database, state)
-        return Store(database, lock=lock)
-    except BaseException:
-        lock.release()
-        raise
+        store = Store(database, lock=lock)
+        on_failure.pop_all()
+    return store
 
 
 def database_at(url: str | None, state: Path) -> SqliteDatabase | PostgresDatabase:
@@ -103,10 +103,8 @@ def take_lock(database: SqliteDatabase | PostgresDatabase, state: Path, *, share
         return NoLock()
     from core.store.postgres import AdvisoryLock
 
-    try:
+    with database.translated():
         return AdvisoryLock(database.conninfo)
-    except Exception as error:
-        raise _in_our_words(database, error) from error
 
 
 def prepare(database: SqliteDatabase | PostgresDatabase, state: Path, *, schema: str = SCHEMA) -> None:
@@ -137,12 +135,9 @@ def _version_on_sqlite(database: SqliteDatabase, state: Path) -> str | None:
     with damage.set_aside_if_damaged(database, state):
         with contextlib.suppress(PermissionError):  # somebody else's file, which we may still use
             database.path.chmod(0o600)
-        connection = database.connect(readonly=True)
-        try:
+        with contextlib.closing(database.connect(readonly=True)) as connection:
             damage.look(connection)
             return _version(database, connection, _OURS_ON_SQLITE)
-        finally:
-            connection.close()
 
 
 def _create(path: Path) -> None:
@@ -155,14 +150,8 @@ def _create(path: Path) -> None:
 
 
 def _version_on_postgres(database: PostgresDatabase) -> str | None:
-    try:
-        connection = database.connect(readonly=True)
-        try:
-            return _version(database, connection, _OURS_ON_POSTGRES)
-        finally:
-            connection.close()
-    except Exception as error:
-        raise _in_our_words(database, error) from error
+    with database.translated(), contextlib.closing(database.connect(readonly=True)) as connection:
+        return _version(database, connection, _OURS_ON_POSTGRES)
 
 
 def _version(database: Database, connection: Connection, names: str) -> str | None:
@@ -176,7 +165,3 @@ def _version(database: Database, connection: Connection, names: str) -> str | No
     cursor.execute(f"SELECT version_num FROM {MIGRATIONS}", {})  # noqa: S608  # a constant of ours
     row = cursor.fetchone()
     return "unknown" if row is None else str(row[0])
-
-
-def _in_our_words(database: Database, error: Exception) -> Exception:
-    return database.translate(error) or error

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
+from collections.abc import Iterator
 from typing import cast
 
 import psycopg
@@ -49,6 +51,14 @@ class PostgresDatabase:
         if self.broken(error):
             return StoreError(f"PostgreSQL can't be reached; check [store] url and that the server runs ({error})")
         return StoreError(f"PostgreSQL: {type(error).__name__}: {error}")
+
+    @contextlib.contextmanager
+    def translated(self) -> Iterator[None]:
+        """Raises the driver's errors in our words."""
+        try:
+            yield
+        except psycopg.Error as error:
+            raise self.translate(error) or error from error
 
     def again(self, error: Exception) -> bool:
         return isinstance(error, psycopg.errors.SerializationFailure | psycopg.errors.DeadlockDetected)

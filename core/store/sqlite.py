@@ -59,7 +59,7 @@ class SqliteDatabase:
             return StoreCorrupt(f"{self.path} is damaged: {text}")
         if "locked" in text:
             return StoreError(f"another program keeps {self.path} locked; end it ({text})")
-        return StoreError(f"SQLite: {type(error).__name__}: {text}")
+        return StoreError(f"SQLite: {type(error).__name__}: {text} ({self.path})")
 
     def again(self, error: Exception) -> bool:
         """Somebody else holds the write lock for longer than `busy_timeout`: a foreign program, for ours is alone."""

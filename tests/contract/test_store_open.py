@@ -233,10 +233,13 @@ def test_a_damaged_store_is_copied_aside_once_and_never_replaced(sqlite_state: P
     path = sqlite_state / DATABASE_FILE
     _damage(path, how)
     before = path.read_bytes() if path.exists() else None
+    copies: set[tuple[int, int]] = set()
     for _ in range(10):
         with pytest.raises(StoreCorrupt, match=r"damaged.*Restore a backup") as raised:
             open_store(None, sqlite_state)
         assert "quarantine" in str(raised.value)
+        copies |= {(kept.stat().st_ino, kept.stat().st_mtime_ns) for kept in (sqlite_state / "quarantine").glob("*.db")}
+    assert len(copies) == 1, "it was written once"
     kept = [kept for kept in (sqlite_state / "quarantine").iterdir() if kept.suffix == ".db"]
     assert len(kept) == 1
     assert (path.read_bytes() if path.exists() else None) == before

@@ -131,10 +131,11 @@ async def test_a_deleted_session_is_not_found_and_the_rest_is(store: Store) -> N
     _, long = await _session(store, "2", "cherry " * 10_000)
     await store.write(lambda tx: search.index_some(tx, 50))
     assert await store.write(lambda tx: chores.delete_session(tx, long))
-    await _session(store, "3", "cherry " * 5_000, "cherry pie")
+    await _session(store, "3", "first of all " + "cherry " * 5_000, "cherry pie")
     await _index_all(store)
     assert await store.write(lambda tx: chores.delete_session(tx, first))
     assert await _find(store, "cherry pie") == ["cherry pie"]
+    assert len(await _find(store, "first of all")) == 1
     assert len(await _find(store, "cherry")) == 2
     if store.database.dialect == "sqlite":
         rows = await store.read(lambda tx: tx.all(_INDEXED))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.crash.scene import INTERRUPTED, RESET, ROUNDS, UNKNOWN, Scene, Talk
+from tests.crash.scene import INTERRUPTED, ROUNDS, UNKNOWN, Scene, Talk
 
 pytestmark = pytest.mark.crash
 
@@ -33,6 +33,7 @@ POINTS = {
     "offset_held": Seen(kind="fast"),
     "inside_admit": Seen(kind="fast"),
     "admitted": Seen(kind="fast"),
+    "first_word": Seen(kind="fast", runs=2),
     "preview_stored": Seen(kind="slow", runs=2),
     "preview_arrived": Seen(kind="slow", runs=2, begun=2),
     "preview_known": Seen(kind="slow", runs=2),
@@ -49,6 +50,7 @@ VARIANTS = {
     "call_stored": Seen(kind="look", runs=2),
     "recorded": Seen(kind="slow"),
     "inside_record": Seen(kind="slow", runs=2),
+    "call_done": Seen(kind="work", answers=0, interrupted=1, tool_uses=1),
     "sent_unmarked": Seen(kind="long", unknown=1),
 }
 CASES = [
@@ -58,8 +60,8 @@ CASES = [
 ]
 
 
-def fatal_in(round_: int) -> int:
-    return 1 if round_ % 2 else 2
+def fatal_in(round_: int, seen: Seen) -> int:
+    return 1 if round_ % 2 or seen.kind == "crawl" else 2
 
 
 def die(scene: Scene, talk: Talk, kind: str, fatal: int) -> str:
@@ -76,12 +78,12 @@ def die(scene: Scene, talk: Talk, kind: str, fatal: int) -> str:
 
 @pytest.mark.parametrize(("point", "seen"), CASES)
 def test_killed_at(scene: Scene, point: str, seen: Seen) -> None:
-    scene.start(point, fatal_in(1))
+    scene.start(point, fatal_in(1, seen))
     for round_ in range(1, ROUNDS + 1):
         talk = scene.talk()
-        mark = die(scene, talk, seen.kind, fatal_in(round_))
+        mark = die(scene, talk, seen.kind, fatal_in(round_, seen))
         scene.wait_death()
-        scene.start(point, fatal_in(round_ + 1))
+        scene.start(point, fatal_in(round_ + 1, seen))
         scene.settle()
         told = Seen(
             kind=seen.kind,
@@ -94,4 +96,4 @@ def test_killed_at(scene: Scene, point: str, seen: Seen) -> None:
         )
         assert told == seen, talk.texts
         assert [talk.answers(other) for other in talk.marks if other != mark] == [1]
-        scene.audit()
+        scene.audit(strays=seen.begun - seen.answers)

@@ -4,8 +4,9 @@ A message is "KIND MARK"; the answer is `begin(MARK) ... end(MARK)`, so a whole 
 Every run adds the line "run MARK" to the journal, every use of the tool "tool MARK".
 
     fast    one delta, one part           long    one answer of two parts
-    slow    words, a quarter of a second  crawl   more words, 1.5 s: shown, then edited while it grows
-    tool    a call that writes            look    a call that only reads, named so
+    slow    words, a quarter of a second  crawl   more words, 1.2 s: shown, then edited while it grows
+    tool    a call that writes            look    a call that only reads, and says so
+    work    slow, then a call that writes
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from core.vocabulary import CallClosed, CallOpened, TextDelta
 
 WORDS: Final = 12
 PAUSE_S: Final = 0.02
-MANY_WORDS: Final = 75
+MANY_WORDS: Final = 60
 LINES: Final = 110
 """Some 5,500 characters: more than one Telegram message takes."""
 
@@ -42,12 +43,12 @@ class CrashAgent:
         kind, _, mark = turn.message.text.partition(" ")
         self._note("run", mark)
         yield TextDelta(text=f"{opening(mark)} ")
-        if kind in ("tool", "look"):
-            await self._use_tool(turn, mark, read_only=kind == "look")
-        if kind in ("slow", "crawl"):
+        if kind in ("slow", "work", "crawl"):
             for word in range(MANY_WORDS if kind == "crawl" else WORDS):
                 await asyncio.sleep(PAUSE_S)
                 yield TextDelta(text=f"word{word} ")
+        if kind in ("tool", "look", "work"):
+            await self._use_tool(turn, mark, read_only=kind == "look")
         if kind == "long":
             yield TextDelta(text="\n".join(f"{mark} line {line:03} of a long answer to this." for line in range(LINES)))
             yield TextDelta(text="\n")

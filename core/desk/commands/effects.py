@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -111,22 +111,27 @@ def title(tx: Tx, case: Case) -> Effect:
 def from_end(tx: Tx, session: Session, kind: Kind, back: int = 1, *, past_clear: bool = False) -> Entry | None:
     """The `back`-th last entry of a kind that was not taken back, nor cleared. Reads the log from its end, as far as
     it needs."""
-    before, hidden_from = session.head + 1, session.head + 1
+    hidden_from = session.head + 1
+    for entry in _backwards(tx, session):
+        if entry.seq >= hidden_from:
+            continue
+        if entry.kind is Kind.CLEAR and not past_clear:
+            return None
+        if entry.kind is Kind.REWIND:
+            hidden_from = min(hidden_from, history.mark_target(entry))
+        elif entry.kind is kind:
+            back -= 1
+            if back == 0:
+                return entry
+    return None
+
+
+def _backwards(tx: Tx, session: Session) -> Iterator[Entry]:
+    before = session.head + 1
     while before > 1:
         page = entries.last(tx, session.id, PAGE, before=before)
-        for entry in reversed(page):
-            if entry.seq >= hidden_from:
-                continue
-            if entry.kind is Kind.CLEAR and not past_clear:
-                return None
-            if entry.kind is Kind.REWIND:
-                hidden_from = min(hidden_from, history.mark_target(entry))
-            elif entry.kind is kind:
-                back -= 1
-                if back == 0:
-                    return entry
+        yield from reversed(page)
         before = page[0].seq if page else 1
-    return None
 
 
 def _rewind(tx: Tx, session: Session, to: Entry, now: datetime, why: str) -> None:

@@ -63,6 +63,12 @@ def _plain(word: str) -> str:
     return "".join(c for c in folded if unicodedata.category(c) != "Cf").casefold()
 
 
+def argument(text: str) -> str:
+    """What is said to a command; the whole text where it is none."""
+    parsed = parse(text)
+    return parsed.argument if parsed is not None else text
+
+
 def parse(text: str) -> Parsed | None:
     """The command that a text is, or None where it is an ordinary message."""
     stripped = text.strip()

@@ -1,0 +1,93 @@
+"""kill -9 around commands that change a conversation: carried out once, told once, and in order with the rest."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import text as verbatim
+
+from core.store.sql import Sql
+from tests.crash.scene import RESET, ROUNDS, Scene, Talk
+
+pytestmark = pytest.mark.crash
+
+_SESSION_OF = Sql(
+    verbatim("SELECT s.id, s.end_reason FROM entries e JOIN sessions s ON s.id = e.session_id WHERE e.text LIKE :mark")
+)
+
+
+def session_of(scene: Scene, mark: str) -> tuple[str, str | None]:
+    """Where a message was stored: the session's id, and why it ended."""
+    with scene.daemon.reading() as tx:
+        [row] = tx.all(_SESSION_OF, mark=f"% {mark}")
+    return row.text("id"), row.text_or_none("end_reason")
+
+
+def say_and_settle(scene: Scene, talk: Talk) -> str:
+    mark = talk.say("fast")
+    scene.settle()
+    return mark
+
+
+@pytest.mark.parametrize("point", ["reset_accepted", "inside_reset", "command_carried_out"])
+def test_a_reset_is_carried_out_once(scene: Scene, point: str) -> None:
+    scene.start(point)
+    for _ in range(ROUNDS):
+        talk = scene.talk()
+        old = say_and_settle(scene, talk)
+        scene.arm()
+        talk.type("/reset")
+        new = talk.say("fast")
+        scene.wait_death()
+        scene.start(point)
+        scene.settle()
+        assert talk.texts[1] == RESET
+        assert talk.count(RESET) == 1
+        assert talk.answers(old) == talk.answers(new) == 1
+        assert session_of(scene, old)[1] == "command"
+        assert session_of(scene, new)[1] is None
+        assert session_of(scene, new)[0] != session_of(scene, old)[0]
+        scene.audit()
+
+
+def test_a_reset_that_was_accepted_ends_what_came_before_it_and_nothing_after(scene: Scene) -> None:
+    scene.start("reset_accepted")
+    for _ in range(ROUNDS):
+        talk = scene.talk()
+        scene.arm()
+        running = talk.say("crawl")
+        scene.server.until(lambda talk=talk, mark=running: talk.begun(mark) == 1)  # type: ignore[misc]
+        waiting = talk.say("fast")
+        scene.taken_in()
+        talk.type("/reset")
+        after = talk.say("fast")
+        scene.wait_death()
+        scene.start("reset_accepted")
+        scene.settle()
+        assert [talk.answers(mark) for mark in (running, waiting, after)] == [0, 0, 1]
+        assert talk.begun(running) == 1
+        assert talk.texts[1] == f"{RESET} 1 waiting message(s) were dropped."
+        assert session_of(scene, after)[0] != session_of(scene, running)[0]
+        assert scene.runs(running) == 1
+        scene.audit({waiting: "closed"})
+
+
+@pytest.mark.parametrize("point", ["inside_resume", "command_carried_out"])
+def test_a_resume_is_carried_out_once(scene: Scene, point: str) -> None:
+    scene.start(point)
+    for _ in range(ROUNDS):
+        talk = scene.talk()
+        first = say_and_settle(scene, talk)
+        talk.type("/reset")
+        second = say_and_settle(scene, talk)
+        scene.arm()
+        talk.type("/resume")
+        third = talk.say("fast")
+        scene.wait_death()
+        scene.start(point)
+        scene.settle()
+        assert talk.count("Back in “") == 1
+        assert talk.answers(third) == 1
+        assert session_of(scene, third) == session_of(scene, first)
+        assert session_of(scene, first)[1] is None
+        assert session_of(scene, second)[1] == "resumed_away"
+        scene.audit()

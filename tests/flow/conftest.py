@@ -1,0 +1,30 @@
+"""Houses for flow tests."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.flow.bot import FakeBot
+from tests.flow.house import House, opened
+
+Furnish = Callable[..., Awaitable[House]]
+
+
+@pytest.fixture
+async def furnish(sqlite_state: Path) -> AsyncIterator[Furnish]:
+    """Makes a house with options as in the config file and with other bots; it is sound at the test's end."""
+    async with AsyncExitStack() as stack:
+
+        async def made(*bots: FakeBot, **options: object) -> House:
+            return await stack.enter_async_context(opened(sqlite_state, options, *bots))
+
+        yield made
+
+
+@pytest.fixture
+async def house(furnish: Furnish) -> House:
+    return await furnish()

@@ -1,0 +1,62 @@
+"""A Telegram bot and all that it has to do with: the double, a person, a desk that listens."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bots.telegram.bot import Patience, TelegramBot
+from core.vocabulary import BotName, Message
+from tests.contract.doubles import PATIENCE_S, ManualClock, NoChance, RecordingDesk
+from tests.contract.telegram import NAME, settings_for
+from tests.fakes.telegram.model import Chat, User
+from tests.fakes.telegram.server import TelegramServer
+
+
+class World:
+    """The double, one person, and a bot with its desk."""
+
+    def __init__(self, server: TelegramServer) -> None:
+        self.server = server
+        self.ada: User = server.user("Ada")
+        self.chat: Chat = server.private(self.ada)
+        self.clock = ManualClock()
+        self.desk = RecordingDesk()
+        self.bot = self.another()
+
+    def another(self, patience: Patience = Patience(), **settings: object) -> TelegramBot:  # noqa: B008 - frozen
+        return TelegramBot(
+            BotName(NAME),
+            settings=settings_for(self.server, **settings),
+            clock=self.clock,
+            random=NoChance(),
+            patience=patience,
+        )
+
+    def say(self, text: str) -> int:
+        update = self.server.say(self.chat, self.ada, text).update_id
+        assert update is not None
+        return update
+
+    async def up(self) -> None:
+        await self.desk.until(lambda: self.desk.health.last == "up")
+
+    async def heard(self, count: int) -> None:
+        await self.desk.until(lambda: len(self.desk.heard) >= count)
+
+    async def confirmed(self) -> None:
+        await self.server.until(lambda: not self.server.unconfirmed)
+
+    async def wake(self, nap: int) -> float:
+        """Let the bot's n-th wait pass; tells how long it was."""
+        seconds = await self.clock.asleep(nap)
+        self.clock.advance(seconds)
+        return seconds
+
+    @property
+    def words(self) -> list[str]:
+        return [inbound.text for inbound in self.desk.heard if isinstance(inbound, Message)]
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.wait([task])
