@@ -73,6 +73,7 @@ class Daemon:
         self._stdin = stdin
         self._stop = asyncio.Event()
         self._hurry = asyncio.Event()
+        self._lost = False
         self.terminal = self._open_terminal()
         self.bots: dict[BotName, Bot] = self._open_bots()
 
@@ -105,7 +106,7 @@ class Daemon:
         for name in self.bots:
             house.outbox.hold(name)
         status = DaemonStatus(house, health)
-        chores = Chores(house, desk)
+        chores = Chores(house, desk, self._lose)
         await desk.start()
         stack.push_async_callback(desk.close)
         await chores.redate()
@@ -127,6 +128,8 @@ class Daemon:
         gc.enable()
         log.info("ready", bots=list(self.bots), state=str(self._loaded.state_dir))
         await self._stop.wait()
+        if self._lost:
+            return 1
         await self._drain(desk)
         return 0
 
@@ -148,6 +151,11 @@ class Daemon:
     def _signalled(self) -> None:
         if self._stop.is_set():
             self._hurry.set()
+        self._stop.set()
+
+    def _lose(self) -> None:
+        """Another daemon owns the store now: whatever runs here can write nothing any more."""
+        self._lost = True
         self._stop.set()
 
     def _keep_account(self, bot: BotName, account: str) -> None:

@@ -176,7 +176,7 @@ class _Window:
             stop = line.end if line.kind is Kind.CODE else stop
         fence = line.fence if line.kind is Kind.CODE else None
         if fence and self.text.startswith("\n", stop):
-            return _Cut(stop, stop, fence)
+            return _Cut(stop + 1, stop + 1, fence)
         low = max(self.start, self.text.rfind("\n", line.start, stop) + 1)
         end = self._space(low, stop, bool(fence)) or self._grapheme(low, stop)
         return _Cut(end, end, fence, listed=line.listed)
@@ -289,8 +289,9 @@ class _Splitter:
         self.state = cut._replace(fence=fence, header=self.carry)
         if fence is None or cut.fence is None:
             return
-        self.at += self.text.startswith("\n", self.at)
         within = self.text[self.at - 1] != "\n"
+        if within and self.text.startswith("\n", self.at):
+            self.at, within = self.at + 1, False
         self._outdent(cut.fence.margin, skip_line=within)
         self.carry = fence.opening + (fence.prefix if within and fence.quoted else "")
         end = line_end(self.text, self.at, len(self.text))

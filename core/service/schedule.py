@@ -12,21 +12,13 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from core.desk import sweep
 from core.desk.desk import Desk
 from core.desk.house import House
-from core.errors import StoreError
+from core.errors import StoreError, StoreLocked
 from core.ports import Clock
 from core.store import chores, facts, inbox, search, sessions
 from core.store.sql import Tx
 
 log = structlog.get_logger("frontdesk.chores")
 
-TIDYING = (
-    chores.forget_inbox,
-    chores.forget_deliveries,
-    chores.blank_deliveries,
-    chores.forget_pairings,
-    chores.forget_consents,
-    chores.forget_answers,
-)
 BATCH = 500
 INDEX_BATCH = 200
 WATCH_S = 30.0
@@ -38,9 +30,11 @@ POLICY = "policy_digest"
 class Chores:
     """What is done from time to time. Each may be called directly; none needs the scheduler."""
 
-    def __init__(self, house: House, desk: Desk) -> None:
+    def __init__(self, house: House, desk: Desk, dispossessed: Callable[[], None] = lambda: None) -> None:
+        """`dispossessed` is called when another daemon has taken over the store."""
         self._house = house
         self._desk = desk
+        self._dispossessed = dispossessed
 
     async def sweep(self) -> None:
         """Nominate sessions whose end has come; by index, so it costs what it finds."""
@@ -67,11 +61,18 @@ class Chores:
     async def tidy(self) -> None:
         """Rows that have served their time, in small units."""
         now = self._house.clock.now()
-        for chore in TIDYING:
+        for chore in chores.FORGETTING:
             while await self._house.store.write(partial(chore, now=now, most=BATCH)) == BATCH:
                 pass
 
     async def heartbeat(self) -> None:
+        """Say when the desk was alive last, and make sure that the store is still ours."""
+        try:
+            await asyncio.to_thread(self._house.store.lock.renew)
+        except StoreLocked:
+            log.critical("store_taken_over")
+            self._dispossessed()
+            return
         at = self._house.clock.now().isoformat()
         await self._house.store.write(lambda tx: facts.put(tx, HEARTBEAT, at))
 

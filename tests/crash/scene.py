@@ -236,8 +236,8 @@ def _audit_parts(talk: Talk, parts: list[Row], strays: int) -> None:
         (sent if part.text("state") == "sent" else unknown)[part.text("text").strip()] += 1
         assert part.text("state") in ("sent", "unknown")
     seen = Counter(talk.texts)
-    assert not sent - seen, "a part that counts as sent is not there"
-    assert (seen - sent - unknown).total() <= strays, "something is there that the store does not know"
+    assert not sent - seen, f"these count as sent and are not there, but {seen - sent}"
+    assert (seen - sent - unknown).total() <= strays, f"the store does not know that these are there, but {sent - seen}"
     lost = sum(part.text("state") == "unknown" and part.text("role") != UNKNOWN_NOTICE for part in parts)
     assert (notices > 0) == (lost > 0)
     assert notices <= lost

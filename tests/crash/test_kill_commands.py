@@ -50,6 +50,7 @@ def test_a_reset_is_carried_out_once(scene: Scene, point: str) -> None:
 
 
 def test_a_reset_that_was_accepted_ends_what_came_before_it_and_nothing_after(scene: Scene) -> None:
+    closed: dict[str, str] = {}
     scene.start("reset_accepted")
     for _ in range(ROUNDS):
         talk = scene.talk()
@@ -68,7 +69,8 @@ def test_a_reset_that_was_accepted_ends_what_came_before_it_and_nothing_after(sc
         assert talk.texts[1] == f"{RESET} 1 waiting message(s) were dropped."
         assert session_of(scene, after)[0] != session_of(scene, running)[0]
         assert scene.runs(running) == 1
-        scene.audit({waiting: "closed"})
+        closed[waiting] = "closed"
+        scene.audit(closed)
 
 
 @pytest.mark.parametrize("point", ["inside_resume", "command_carried_out"])

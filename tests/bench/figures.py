@@ -1,0 +1,59 @@
+"""What was measured, beside its budget and beside the same work done bare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+ASIDE = "Bare: the same I/O without the desk. Ratio: measured to bare."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One line of the table. `at_least`: the budget is a floor. `budget` and `bare` are in `unit`, where there are any."""
+
+    what: str
+    value: float
+    unit: str
+    budget: float | None = None
+    bare: float | None = None
+    at_least: bool = False
+
+    @property
+    def kept(self) -> bool:
+        if self.budget is None:
+            return True
+        return self.value >= self.budget if self.at_least else self.value <= self.budget
+
+    def cells(self) -> tuple[str, ...]:
+        sign = "≥" if self.at_least else "≤"
+        budget = "" if self.budget is None else f"{sign} {_number(self.budget)} {self.unit}"
+        bare = "" if self.bare is None else f"{_number(self.bare)} {self.unit}"
+        ratio = "" if not self.bare else f"{self.value / self.bare:.2f}"
+        verdict = "" if self.budget is None else "yes" if self.kept else "**no**"
+        return self.what, f"{_number(self.value)} {self.unit}", budget, verdict, bare, ratio
+
+    def dumped(self) -> str:
+        return json.dumps(asdict(self))
+
+
+def loaded(lines: Iterable[str]) -> list[Figure]:
+    """From `dumped`, other lines left out."""
+    return [Figure(**json.loads(line)) for line in lines if line.startswith('{"what"')]
+
+
+def _number(value: float) -> str:
+    if value == 0:
+        return "0"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def table(figures: Sequence[Figure]) -> str:
+    """Markdown."""
+    head = ("what", "measured", "budget", "kept", "bare", "ratio")
+    rows = [head, tuple("-" * len(cell) for cell in head), *(figure.cells() for figure in figures)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    dash = [f"| {' | '.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))} |" for row in rows]
+    dash[1] = f"|{'|'.join('-' * (width + 2) for width in widths)}|"
+    return "\n".join(dash)
