@@ -86,7 +86,7 @@ def access_of(settings: Settings, bots: Mapping[BotName, Bot]) -> AccessRules:
     )
 
 
-def rules_of(settings: Settings) -> DeskRules:
+def rules_of(settings: Settings, approve_command: str) -> DeskRules:
     return DeskRules(
         busy=settings.mailbox.busy,
         debounce=timedelta(milliseconds=settings.mailbox.debounce_ms),
@@ -96,13 +96,23 @@ def rules_of(settings: Settings) -> DeskRules:
         person_scope=settings.session.dm_scope == "person",
         user_scope=settings.session.group_scope == "user",
         zone_name=settings.desk.timezone,
+        retention=None if settings.retention.days is None else timedelta(days=settings.retention.days),
+        approve_command=approve_command,
     )
 
 
-def furnish(settings: Settings, store: Store, bots: Mapping[BotName, Bot], clock: Clock, random: Random) -> House:
-    """Everything the desk works with. `bots` may still be filled afterwards. Raises `ConfigError`."""
+def furnish(
+    settings: Settings,
+    store: Store,
+    bots: Mapping[BotName, Bot],
+    clock: Clock,
+    random: Random,
+    approve_command: str = "frontdesk people approve",
+) -> House:
+    """Everything the desk works with. `approve_command` lets a stranger in, followed by the code. Raises
+    `ConfigError`."""
     notices = Notices(settings.desk.language)
-    rules = rules_of(settings)
+    rules = rules_of(settings, approve_command)
     return House(
         store=store,
         clock=clock,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib.metadata
+import shlex
 import signal
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -98,7 +99,8 @@ class Daemon:
 
     async def run(self, stack: AsyncExitStack) -> int:
         """Start in the order of dependence; the stack undoes it backwards."""
-        house = furnish(self._settings, self._store, self.bots, self._clock, self._random)
+        approve = f"frontdesk --state {shlex.quote(str(self._loaded.state_dir))} people approve"
+        house = furnish(self._settings, self._store, self.bots, self._clock, self._random, approve)
         health = BotHealth(self.bots, await self._store.read(lambda tx: _accounts(tx, list(self.bots))))
         desk = Desk(house, health, health.account_of, version())
         health.on_account = self._keep_account
@@ -109,7 +111,6 @@ class Daemon:
         chores = Chores(house, desk, self._lose)
         await desk.start()
         stack.push_async_callback(desk.close)
-        await chores.redate()
         verbs = Verbs(
             self._store, clock=self._clock, random=self._random, notices=house.notices, running=status,
             has_owners=bool(self._settings.access.owners),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 # Lines that neither begin nor end any block but a paragraph; read together, for speed.
 _PLAIN = re.compile(r"(?:(?!\d{1,9}[.)]|[*+][ \t\n])[^\s>`~|#=:-][^\n|]*(?:\n|\Z))+")
 QUOTE = re.compile(r"(?: {0,3}>[ \t]?)*")
+_QUOTE_MARK = re.compile(r" {0,3}>[ \t]?")
 INDENT = re.compile(r"[ \t]*")
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])([ \t]+|$)")
 _OPENING = re.compile(r"(?P<marks>`{3,})(?P<info>[^`]*)$|(?P<tildes>~{3,})(?P<rest>.*)$")
@@ -33,34 +34,46 @@ class Kind(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Fence:
-    """An open fence. `prefix` is what stands before its marks, `margin` the columns that belong to a list around it."""
+    """An open fence: `quote` is the marks of the quote around it, `margin` the columns that belong to a list around it,
+    `indent` its own."""
 
-    prefix: str
+    quote: str
+    margin: int
+    indent: int
     marks: str
     info: str
-    margin: int
 
     @property
     def opening(self) -> str:
-        return f"{self.prefix}{self.marks}{self.info}\n"
+        return f"{self.quote}{' ' * (self.margin + self.indent)}{self.marks}{self.info}\n"
 
     @property
-    def quoted(self) -> bool:
-        return ">" in self.prefix
+    def closing(self) -> str:
+        return f"{self.quote}{' ' * (self.margin + self.indent)}{self.marks}"
 
     def reopened(self, limit: int) -> "Fence | None":
         """The fence in the next part: without its info, or not at all, if its lines would take a third of the part."""
         for fence in (replace(self, margin=0), replace(self, margin=0, info="")):
-            if 3 * (len(fence.opening) + len(fence.prefix + fence.marks)) <= limit:
+            if 3 * (len(fence.opening) + len(self.closing)) <= limit:
                 return fence
         return None
 
+    @property
+    def depth(self) -> int:
+        return self.quote.count(">")
+
+    def unquoted(self, line: str) -> tuple[str, int]:
+        """A line without the marks of the quotes around the fence, and how many of them it has."""
+        at = found = 0
+        while found < self.depth and (mark := _QUOTE_MARK.match(line, at)):
+            at, found = mark.end(), found + 1
+        return line[at:], found
+
     def reads(self, line: str) -> Kind | None:
         """What a line is to the fence: None if it isn't in it, because the quote or the list item has ended."""
-        quote = past(QUOTE, line) if self.quoted else 0
-        body = line[quote:]
+        body, depth = self.unquoted(line)
         stripped, indent = body.strip(), columns(body)
-        if (self.quoted and not quote) or (stripped and indent < self.margin):
+        if depth < self.depth or (stripped and indent < self.margin):
             return None
         closes = stripped.startswith(self.marks) and not stripped.strip(self.marks[0])
         return Kind.CLOSING if closes and indent - self.margin < 4 else Kind.CODE
@@ -113,7 +126,7 @@ class Scanner:
             if end > start:
                 self.margins.clear()
             return end - text.startswith("\n", end - 1, far)
-        if self.fence.margin or self.fence.quoted:
+        if self.fence.margin or self.fence.quote:
             return 0
         marks = text.find(self.fence.marks, start, far)
         return far if marks < 0 else text.rfind("\n", start, marks)
@@ -150,10 +163,11 @@ class Scanner:
             return False
         margin = self.margins[-1] if self.margins else 0
         self.fence = Fence(
-            prefix=line[:quote] + " " * max(0, column - margin),
+            quote=line[:quote],
+            margin=margin,
+            indent=max(0, column - margin),
             marks=opening["marks"] or opening["tildes"],
             info=(opening["info"] or opening["rest"] or "").strip(),
-            margin=margin,
         )
         return True
 

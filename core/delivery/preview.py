@@ -42,7 +42,7 @@ class Preview:
         self._parcel = parcel
         self._row = inherited
         self._text = text
-        self._shown = inherited.text if inherited is not None else ""
+        self._shown: str | None = "" if inherited is None else None  # it may have grown since its text was stored
         self._changed = asyncio.Event()
         self._stage = _Stage.WAITING
         self._task: asyncio.Task[None] | None = None
@@ -154,6 +154,7 @@ class Preview:
         if isinstance(fate, Sent):
             self._shown = text
         else:
+            self._shown = None if isinstance(fate, Unknown) else self._shown
             self._note(fate)
             self._changed.set()
         if isinstance(fate, Rejected):

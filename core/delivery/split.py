@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped]
 
-from core.delivery.lines import INDENT, QUOTE, Fence, Kind, Line, Scanner, columns, line_end, past
+from core.delivery.lines import INDENT, Fence, Kind, Line, Scanner, columns, line_end, past
 
 _GRAPHEME = regex.compile(r"\X")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -22,7 +22,10 @@ _UNDERLINE = re.compile(r" {0,3}(?:-+|=+)\s*$")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _WHITE = re.compile(r"\s*")
 _SPACES = " \t\u3000"
+_FEED = "\n"
 _LEAST_REACH = 64
+_LEAST_SIGHT = 256
+"""Characters beyond a window that are read so that a link across its end is seen whole."""
 # Of these nothing can be seen: white space, controls, format characters, marks without a letter, fillers.
 _INVISIBLE = regex.compile(r"[\s\p{Cc}\p{Cf}\p{Mn}\p{Me}\u115f\u1160\u2800\u3164\uffa0\ufffc]*+")
 
@@ -77,13 +80,17 @@ class _Rank(Enum):
 
 
 class _Cut(NamedTuple):
-    """A part goes up to `end`; the next begins at `resume`, inside `fence` or below the rows `header` of a table."""
+    """A part goes up to `end`; the next begins at `resume`, inside `fence` or below the rows `header` of a table.
+
+    With `closed` the fence ends with the part, although it has no closing marks.
+    """
 
     end: int
     resume: int
     fence: Fence | None = None
     header: str = ""
     listed: bool = False
+    closed: bool = False
 
 
 class _Window:
@@ -92,7 +99,7 @@ class _Window:
     def __init__(self, text: str, start: int, stop: int, state: _Cut) -> None:
         self.text = text
         self.start = start
-        self.far = min(len(text), stop + (stop - start) // 2)
+        self.far = min(len(text), stop + max(_LEAST_SIGHT, (stop - start) // 2))
         self.lines = Scanner(state.fence, state.header).lines(text, start, stop, self.far)
         self.cuts: dict[_Rank, list[_Cut]] = {rank: [] for rank in _Rank}
         self.spans: list[tuple[int, int]] | None = None
@@ -105,13 +112,21 @@ class _Window:
                 gap = True
                 continue
             rank = self._rank(above, line, gap)
-            code = line.kind is Kind.CODE
             if rank is not None:
-                end, header = line.start if code else above.end, line.header if line.kind is Kind.ROW else ""
-                self.cuts[rank].append(_Cut(end, line.start, line.fence if code else None, header, line.listed))
+                self.cuts[rank].append(self._cut_between(above, line))
             above, gap = line, False
         if gap:
-            self.cuts[_Rank.PARAGRAPH].append(_Cut(above.end, above.end, listed=above.listed))
+            self.cuts[_Rank.PARAGRAPH].append(self._cut_between(above, None))
+
+    def _cut_between(self, above: Line, line: Line | None) -> _Cut:
+        """The cut below `above`, with `line` or only blank ones to follow."""
+        if line and line.kind is Kind.CODE:
+            return _Cut(line.start, line.start, line.fence)
+        resume, listed = (line.start, line.listed) if line else (above.end, above.listed)
+        if above.kind in (Kind.OPENING, Kind.CODE):
+            return _Cut(above.end, resume, above.fence, listed=listed, closed=True)
+        header = line.header if line and line.kind is Kind.ROW else ""
+        return _Cut(above.end, resume, header=header, listed=listed)
 
     def _rank(self, above: Line, line: Line, gap: bool) -> _Rank | None:
         """How good the place above `line` is; None if a cut would empty a fence or table or take a heading apart."""
@@ -236,7 +251,7 @@ class _Splitter:
             indent = columns(self.text[line:end])
             self.at = end if indent < 4 else line
             if indent > 3 and self.state.listed:
-                self._outdent(indent, skip_line=False)
+                self._outdent(indent, None, skip_line=False)
         return self.at < len(self.text)
 
     def _take(self) -> str:
@@ -276,31 +291,30 @@ class _Splitter:
 
     def _part(self, cut: _Cut) -> str:
         body = self.text[self.at : cut.end]
-        fence = cut.fence.reopened(self.limit) if cut.fence else None
-        if fence is None:
+        if cut.fence is None or cut.fence.reopened(self.limit) is None:
             return self.carry + body.rstrip()
-        return f"{self.carry}{body.removesuffix(chr(10))}\n{fence.prefix}{fence.marks}"
+        return f"{self.carry}{body.removesuffix(_FEED)}\n{cut.fence.closing}"
 
     def _go_on(self, cut: _Cut) -> None:
         """Moves past the part that ends at `cut`, into the state in which the next one begins."""
-        fence = cut.fence.reopened(self.limit) if cut.fence else None
+        fence = cut.fence.reopened(self.limit) if cut.fence and not cut.closed else None
         self.at = cut.resume
         self.carry = cut.header if 3 * len(cut.header) <= self.limit else ""
         self.state = cut._replace(fence=fence, header=self.carry)
         if fence is None or cut.fence is None:
             return
-        within = self.text[self.at - 1] != "\n"
-        if within and self.text.startswith("\n", self.at):
+        within = self.text[self.at - 1] != _FEED
+        if within and self.text.startswith(_FEED, self.at):
             self.at, within = self.at + 1, False
-        self._outdent(cut.fence.margin, skip_line=within)
-        self.carry = fence.opening + (fence.prefix if within and fence.quoted else "")
+        self._outdent(cut.fence.margin, cut.fence, skip_line=within)
+        self.carry = fence.opening + (fence.quote if within else "")
         end = line_end(self.text, self.at, len(self.text))
         kind = fence.reads(self.text[self.at : end])
         if not within and kind is not Kind.CODE:
             self.at = self.at if kind is None else end + 1
             self.carry, self.state = "", _Cut(self.at, self.at, listed=cut.listed)
 
-    def _outdent(self, width: int, *, skip_line: bool) -> None:
+    def _outdent(self, width: int, fence: Fence | None, *, skip_line: bool) -> None:
         """Takes a list's margin, `width` columns, off the lines that go on in it: the next part is outside the list."""
         if not width:
             return
@@ -309,7 +323,7 @@ class _Splitter:
         while at < len(self.text):
             end = self.text.find("\n", at) + 1 or len(self.text)
             line = self.text[at:end]
-            body = line[past(QUOTE, line) :]
+            body = fence.unquoted(line)[0] if fence else line
             if skip_line and not lines:
                 body = ""
             elif body.strip() and columns(body) < width:

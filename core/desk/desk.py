@@ -97,6 +97,8 @@ class Desk:
 
     def _dispatch(self, accepted: Accepted) -> None:
         self._house.outbox.push(accepted.posted)
+        for name, code in accepted.strangers:
+            log.warning("stranger_waits", name=name, let_in_with=f"{self._house.rules.approve_command} {code}")
         for taken in accepted.taken:
             if taken.lane is Lane.INSTANT or taken.conversation is None:
                 self._instants.answer(taken.ref.id)

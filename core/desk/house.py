@@ -54,6 +54,9 @@ class DeskRules:
     person_scope: bool = False
     user_scope: bool = False
     zone_name: str = "UTC"
+    retention: timedelta | None = None
+    approve_command: str = "frontdesk people approve"
+    """What lets a stranger in, to be followed by the code."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,7 +64,10 @@ class Taken:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Accepted:
+    """`strangers`: (name, code) of those who were given a code just now."""
+
     receipts: tuple[Receipt, ...]
+    strangers: tuple[tuple[str, str], ...]
     taken: tuple[Taken, ...]
     posted: tuple[Posted, ...]
 
@@ -89,6 +92,7 @@ class Intake:
         self._waiting: dict[ConversationId, int] = {}
         self.taken: list[Taken] = []
         self.posted: list[Posted] = []
+        self.strangers: list[tuple[str, str]] = []
 
     def receive(self, offer: Offer) -> Receipt:
         match offer.inbound:
@@ -173,6 +177,7 @@ class Intake:
                 expires_at=self._now + PAIRING_LIFE,
             )
             if people.offer(self._tx, pairing, self._now):
+                self.strangers.append((pairing.name, pairing.code))
                 self._say(arrival, self._notices.say("pairing", code=pairing.code))
         return receipt
 
@@ -288,7 +293,12 @@ def accept(tx: Tx, offers: Sequence[Offer], terms: Terms, notices: Notices, now:
     """Store a batch in order. One transaction; a second run with the same events stores nothing new."""
     intake = Intake(tx, terms, notices, now)
     receipts = tuple(intake.receive(offer) for offer in offers)
-    return Accepted(receipts=receipts, taken=tuple(intake.taken), posted=tuple(intake.posted))
+    return Accepted(
+        receipts=receipts,
+        strangers=tuple(intake.strangers),
+        taken=tuple(intake.taken),
+        posted=tuple(intake.posted),
+    )
 
 
 def offer(house: House, inbound: Inbound, account: str) -> Offer:

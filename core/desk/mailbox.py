@@ -49,7 +49,8 @@ class Mailbox:
         self._gone = gone
         self._waiting: list[Ref] = []
         self._controls: list[Ref] = []
-        self._here: set[RowId] = set()
+        self._here: dict[RowId, float] = {}
+        """Since when, monotonic."""
         self._unfinished: Unfinished | None = None
         self._interrupting = False
         self._nominated = False
@@ -69,7 +70,7 @@ class Mailbox:
         """A row was accepted for this conversation; one that is here already is not taken twice."""
         if ref.id in self._here:
             return
-        self._here.add(ref.id)
+        self._here[ref.id] = self._house.clock.monotonic()
         if lane is Lane.CONTROL:
             insort(self._controls, ref, key=_by_id)
         else:
@@ -83,7 +84,8 @@ class Mailbox:
         self._wake.set()
 
     def go_on(self, unfinished: Unfinished) -> None:
-        """First of all, the turn that the last process did not finish."""
+        """First of all, the turn that the last process did not finish: taking it up made its taker the owner."""
+        self.owner.fence = unfinished.admitted.conversation.fence
         self._unfinished = unfinished
         self._wake.set()
 
@@ -188,8 +190,8 @@ class Mailbox:
     def _drop(self, rows: set[RowId]) -> None:
         self._waiting = [ref for ref in self._waiting if ref.id not in rows]
         self._controls = [ref for ref in self._controls if ref.id not in rows]
-        self._here -= rows
         for row in rows:
+            self._here.pop(row, None)
             self._faults.pop(row, None)
 
     # commands
@@ -223,7 +225,7 @@ class Mailbox:
         if not self._waiting and self.owner.turn is None:
             self._give_back_slot()
         if done.live_on:
-            self._here.add(ref.id)
+            self._here[ref.id] = self._house.clock.monotonic()
             insort(self._waiting, ref.as_message(), key=_by_id)
 
     # messages
@@ -248,19 +250,18 @@ class Mailbox:
         if wait > 0:
             await self._sleep(wait)
         elif await self._slot():
-            opened = await self.owner.admit(run)
+            self._unfinished = await self.owner.admit(run)
             self._drop(rows_of(run))
             self._interrupting = False
-            if not opened:
+            if self._unfinished is None:
                 self._give_back_slot()
 
     def _patience(self, run: list[Ref], *, whole: bool) -> float:
         patience = coalesce.patience_s(run, whole, self._house.rules.debounce)
         if patience <= 0:
             return 0.0
-        now = self._house.clock.now()
-        since_last = max(0.0, (now - run[-1].received_at).total_seconds())
-        since_first = max(0.0, (now - run[0].received_at).total_seconds())
+        now = self._house.clock.monotonic()
+        since_last, since_first = now - self._here[run[-1].id], now - self._here[run[0].id]
         return min(patience - since_last, coalesce.MOST_WAIT_S - since_first)
 
     async def _go_on(self, unfinished: Unfinished) -> None:

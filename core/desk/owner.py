@@ -30,10 +30,11 @@ log = structlog.get_logger("frontdesk.desk")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unfinished:
-    """A turn that the last process left running, for its next attempt."""
+    """An open turn whose agent is to be asked: just admitted, or (`again`) left running by the last process."""
 
     admitted: Admitted
-    preview: Posted | None
+    preview: Posted | None = None
+    again: bool = False
 
 
 class Owner:
@@ -48,8 +49,8 @@ class Owner:
         self._ending: Ending | None = None
         self._carry: tuple[Turn, Ending] | None = None
 
-    async def admit(self, run: Sequence[Ref]) -> bool:
-        """Open a turn for these rows and ask the agent; False if they have found their fate elsewhere."""
+    async def admit(self, run: Sequence[Ref]) -> Unfinished | None:
+        """Open a turn for these rows; None if they have found their fate elsewhere."""
         house, last = self._house, run[-1]
         intent = Intent(
             conversation=self.conversation,
@@ -67,24 +68,21 @@ class Owner:
         if isinstance(admitted, NothingLeft):
             self.fence = admitted.fence
             house.live.ended(intent.rows, Outcome.CANCELLED)
-            return False
+            return None
         self._carry = None
         self.fence = admitted.conversation.fence
         house.outbox.push(admitted.posted)
-        self.turn = RunningTurn(house, admitted, await recall(house, admitted), self._listener)
-        return True
+        return Unfinished(admitted=admitted)
 
     async def go_on(self, unfinished: Unfinished) -> None:
-        """Ask again for a turn whose last attempt died with its process."""
+        """Ask the agent. Raises `StoreError`; then calling it again goes on from there."""
         admitted = unfinished.admitted
-        self.fence = admitted.conversation.fence
-        cached = await recall(self._house, admitted, anew=True)
+        cached = await recall(self._house, admitted, anew=unfinished.again)
         self.turn = RunningTurn(self._house, admitted, cached, self._listener, unfinished.preview)
 
     def set_aside(self, unfinished: Unfinished) -> None:
         """A command ends the turn before it is asked again; recording that command records it."""
         admitted, preview = unfinished.admitted, unfinished.preview
-        self.fence = admitted.conversation.fence
         shown = preview.text if preview is not None else None
         ending = Ending(outcome=Outcome.CANCELLED, preview=preview, shown=shown, called=True)
         self._carry = (admitted.turn, ending)

@@ -83,7 +83,7 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, notices: Notices)
         rows=tuple(row.id for row in inbox.taken_by(tx, turn.id)),
         posted=(),
     )
-    return Unfinished(admitted=admitted, preview=preview)
+    return Unfinished(admitted=admitted, preview=preview, again=True)
 
 
 def _acted(log_: list[Entry]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Protocol, assert_never
@@ -32,6 +32,9 @@ from core.store.sql import Tx
 from core.vocabulary import CallClosed, CallOpened, Outcome, RowId, TextDelta, ThinkingDelta, TurnId
 
 log = structlog.get_logger("frontdesk.turn")
+
+Committed = tuple[list[RowId], list[Entry]]
+"""The rows that a unit of a turn took, and the entries that it added."""
 
 TYPING_AFTER_S = 0.3
 """An answer that comes faster needs no typing sign."""
@@ -67,6 +70,7 @@ class RunningTurn:
         self._said: list[str] = []
         self._usage: Counter[str] = Counter()
         self._added: list[Entry] = [admitted.message]
+        self._commits: set[asyncio.Task[list[Entry]]] = set()
         self._called = False
         self._recorded = False
         self._outcome = Outcome.DONE
@@ -118,17 +122,18 @@ class RunningTurn:
         return self.admitted.message
 
     async def opened(self, call: CallOpened, *, read_only: bool) -> None:
+        tool = storable(call.tool)
         data: dict[str, Json] = {
-            "call": call.call, "tool": call.tool, "arguments": call.arguments, "read_only": read_only
+            "call": storable(call.call), "tool": tool, "arguments": storable(call.arguments), "read_only": read_only
         }  # fmt: skip
         self._called = True
-        await self._append([*self._unsaved(), Draft(kind=Kind.TOOL_CALL, text=call.tool, data=data, turn=self.id)])
-        self._tail.clear()
+        drafts = [*self._unsaved(), Draft(kind=Kind.TOOL_CALL, text=tool, data=data, turn=self.id)]
+        await self._append(drafts, len(self._tail))
         self._house.live.publish(self.rows, call)
 
     async def closed(self, call: CallClosed) -> None:
-        data: dict[str, Json] = {"call": call.call, "failed": call.failed}
-        await self._append([Draft(kind=Kind.TOOL_RESULT, text=storable(call.result), data=data, turn=self.id)])
+        data: dict[str, Json] = {"call": storable(call.call), "failed": call.failed}
+        await self._append([Draft(kind=Kind.TOOL_RESULT, text=storable(call.result), data=data, turn=self.id)], 0)
         self._house.live.publish(self.rows, call)
 
     async def steering(self) -> Sequence[Entry]:
@@ -137,15 +142,10 @@ class RunningTurn:
         refs, drafts = list(self._steers), self._unsaved()
         self._steers.clear()
         now = self._house.clock.now()
-        taken, added = await self._house.store.write(lambda tx: self._take(tx, refs, drafts, now))
-        self._tail.clear()
-        self.rows += taken
-        for row in taken:
-            self._listener.row_taken(row)
-        self._added += added
+        added = await self._commit(lambda tx: self._take(tx, refs, drafts, now), len(self._tail))
         return [entry for entry in added if entry.kind is Kind.USER]
 
-    def _take(self, tx: Tx, refs: Sequence[Ref], drafts: list[Draft], now: datetime) -> tuple[list[RowId], list[Entry]]:
+    def _take(self, tx: Tx, refs: Sequence[Ref], drafts: list[Draft], now: datetime) -> Committed:
         """Rows that still wait become entries of this turn; those that don't have found their fate elsewhere."""
         self._own(tx)
         rows = [row for row in (inbox.pending(tx, ref.id) for ref in refs) if row is not None and _words(row)]
@@ -168,32 +168,63 @@ class RunningTurn:
         text = "".join(self._tail)
         return [Draft(kind=Kind.ASSISTANT, text=text, turn=self.id)] if text.strip() else []
 
-    async def _append(self, drafts: list[Draft]) -> None:
+    async def _append(self, drafts: list[Draft], said: int) -> None:
         now = self._house.clock.now()
 
-        def unit(tx: Tx) -> list[Entry]:
+        def unit(tx: Tx) -> Committed:
             self._own(tx)
-            return entries.append(tx, sessions.get(tx, self.session), drafts, now)[1]
+            return [], entries.append(tx, sessions.get(tx, self.session), drafts, now)[1]
 
-        self._added += await self._house.store.write(unit)
+        await self._commit(unit, said)
+
+    async def _commit(self, unit: Callable[[Tx], Committed], said: int) -> list[Entry]:
+        """Run a unit of this turn that stores the first `said` deltas of the tail. It is not taken back by a
+        cancellation, so what it did is noted here also where the agent does not wait for it any more."""
+        work = asyncio.create_task(self._store(unit, said), name="commit")
+        self._commits.add(work)
+        work.add_done_callback(self._committed)
+        return await asyncio.shield(work)
+
+    async def _store(self, unit: Callable[[Tx], Committed], said: int) -> list[Entry]:
+        taken, added = await self._house.store.write(unit)
+        del self._tail[:said]
+        self._added += added
+        self.rows += taken
+        for row in taken:
+            self._listener.row_taken(row)
+        return added
+
+    def _committed(self, work: asyncio.Task[list[Entry]]) -> None:
+        self._commits.discard(work)
+        if not work.cancelled() and (error := work.exception()) is not None:
+            log.info("entry_not_stored", turn=self.id, why=type(error).__name__)
 
     # the stream
 
     async def _consume(self) -> None:
+        try:
+            await self._ask()
+        except FenceLost:
+            raise
+        except asyncio.CancelledError:
+            if not self._recorded and self._given_up_s is None:
+                self._fail("agent_failed", AgentError("the agent cancelled itself"))
+            raise
+        except Exception as error:  # noqa: BLE001  # agent: whatever it raises fails this turn only, and is logged
+            if self._given_up_s is None:
+                self._fail("agent_failed", error)
+
+    async def _ask(self) -> None:
         stream = self.cached.agent.run(self)
         try:
             async for event in stream:
                 self._hear(event)
-        except FenceLost:
-            raise
-        except AgentError as error:
-            self._fail("agent_failed", error)
-        except Exception as error:  # noqa: BLE001  # agent: whatever it raises fails this turn only, and is logged
-            self._fail("agent_failed", error)
         finally:
             await _close(stream)
 
     def _hear(self, event: AgentEvent) -> None:
+        if self._recorded:
+            raise FenceLost("the turn has ended; its agent is not heard any more")
         match event:
             case TextDelta(text=text):
                 clean = storable(text)
@@ -207,9 +238,10 @@ class RunningTurn:
             case ThinkingDelta():
                 self._house.live.publish(self.rows, event)
             case Used(counts=counts):
-                self._usage.update(counts)
+                self._usage.update({storable(name): int(count) for name, count in counts.items()})
             case Suspend():
-                self._outcome = Outcome.SUSPENDED
+                if self._given_up_s is None:
+                    self._outcome = Outcome.SUSPENDED
             case _:
                 assert_never(event)
 
@@ -261,7 +293,8 @@ class RunningTurn:
         """The process ends: nothing is recorded, the next start settles it."""
         self._recorded = True
         self._house.pulse.remove(self)
-        self._task.cancel()
+        for work in (self._task, *self._commits):
+            work.cancel()
         self._preview.abandon()
         self._lane.let_go()
 
@@ -281,6 +314,8 @@ class RunningTurn:
         task = self._task
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             raise error
+        if self._commits:
+            await asyncio.wait(self._commits)
         preview = await self._preview.close()
         text = self._so_far()
         if self._outcome is Outcome.DONE and not text.strip():

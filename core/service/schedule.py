@@ -14,6 +14,7 @@ from core.desk.desk import Desk
 from core.desk.house import House
 from core.errors import StoreError, StoreLocked
 from core.ports import Clock
+from core.service.retention import HEARTBEAT, Retention
 from core.store import chores, facts, inbox, search, sessions
 from core.store.sql import Tx
 
@@ -23,7 +24,6 @@ BATCH = 500
 INDEX_BATCH = 200
 WATCH_S = 30.0
 JUMP_S = 5.0
-HEARTBEAT = "heartbeat"
 POLICY = "policy_digest"
 
 
@@ -35,6 +35,7 @@ class Chores:
         self._house = house
         self._desk = desk
         self._dispossessed = dispossessed
+        self._retention = Retention(house)
 
     async def sweep(self) -> None:
         """Nominate sessions whose end has come; by index, so it costs what it finds."""
@@ -66,7 +67,8 @@ class Chores:
                 pass
 
     async def heartbeat(self) -> None:
-        """Say when the desk was alive last, and make sure that the store is still ours."""
+        """Delete what is too old, say when the desk was alive last, and make sure that the store is still ours."""
+        await self._retention.round()
         try:
             await asyncio.to_thread(self._house.store.lock.renew)
         except StoreLocked:
@@ -105,6 +107,10 @@ class Schedule:
     def add(self, job: Callable[[], Awaitable[None]], seconds: float) -> None:
         self._scheduler.add_job(_guarded, "interval", seconds=seconds, args=[job], id=job.__name__)
 
+    def once(self, job: Callable[[], Awaitable[None]]) -> None:
+        """As soon as the loop has time."""
+        self._scheduler.add_job(_guarded, args=[job], id=job.__name__)
+
     def begin(self) -> None:
         self._scheduler.start()
         self._watch = asyncio.create_task(self._watch_clock(), name="clock watch")
@@ -142,6 +148,7 @@ def start(chores_: Chores, clock: Clock, sweep_s: float) -> Schedule:
     )
     for job, seconds in every:
         schedule.add(job, seconds)
+    schedule.once(chores_.redate)
     schedule.begin()
     return schedule
 

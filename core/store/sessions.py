@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sqlalchemy import and_, func, select, update
+from sqlalchemy import and_, func, or_, select, update
 
 from core.store.conversations import ConversationId, SessionId
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
@@ -104,6 +104,23 @@ _CURRENT_IN = Sql(
         and_(conversations.c.session_id == text("session"), conversations.c.id != integer("but"))
     )
 )
+
+
+_is_last = select(conversations.c.id).where(conversations.c.session_id == _s.id).exists()
+_OLD = Sql(
+    select(_s.touched_at, _s.id)
+    .where(
+        _s.touched_at < integer("before"),
+        or_(
+            _s.touched_at > integer("after_at"),
+            and_(_s.touched_at == integer("after_at"), _s.id > text("after_id")),
+        ),
+        ~_is_last,
+    )
+    .order_by(_s.touched_at, _s.id)
+    .limit(count("most"))
+)
+_STILL_OLD = Sql(select(_s.id).where(_s.id == text("id"), _s.touched_at < integer("before"), ~_is_last))
 
 
 def _from_row(row: Row) -> Session:
@@ -238,3 +255,16 @@ def current_elsewhere(tx: Tx, session: SessionId, but: ConversationId) -> Conver
     """Another conversation whose last session this is."""
     found = tx.maybe_number(_CURRENT_IN, session=session, but=but)
     return None if found is None else ConversationId(found)
+
+
+def old(tx: Tx, before: datetime, after: tuple[int, str], most: int) -> list[tuple[int, SessionId]]:
+    """Sessions that were touched last before then and are nobody's last one, oldest first, in pieces: `after` is the
+    last of the piece before, `(0, "")` at first."""
+    at, session = after
+    rows = tx.all(_OLD, before=to_us(before), after_at=at, after_id=session, most=most)
+    return [(row.integer("touched_at"), SessionId(row.text("id"))) for row in rows]
+
+
+def still_old(tx: Tx, session: SessionId, before: datetime) -> bool:
+    """Is it still one of those?"""
+    return tx.one(_STILL_OLD, id=session, before=to_us(before)) is not None

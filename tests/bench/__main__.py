@@ -20,8 +20,8 @@ CHILD = "--figures"
 
 def main() -> int:
     if sys.argv[1:2] == [CHILD]:
-        part = importlib.import_module(f"tests.bench.{sys.argv[2]}")
-        for figure in asyncio.run(part.measure()):
+        module = importlib.import_module(f"tests.bench.{sys.argv[2]}")
+        for figure in asyncio.run(module.measure()):
             print(figure.dumped(), flush=True)
         return 0
     figures: list[Figure] = []

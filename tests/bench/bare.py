@@ -5,20 +5,26 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from core.store import facts
 from core.store.engine import Store
 from core.store.open import open_store
+from core.store.sql import Tx
 
 COMMITS_PER_TURN = 4
 """Intake, admission, record, and the mark that a part was sent."""
 
 
+def put(name: str, value: str) -> Callable[[Tx], None]:
+    """The smallest unit that writes."""
+    return lambda tx: facts.put(tx, name, value)
+
+
 async def _turns(store: Store, name: str, turns: int) -> None:
     for number in range(turns * COMMITS_PER_TURN):
-        value = str(number)
-        await store.write(lambda tx, value=value: facts.put(tx, name, value))
+        await store.write(put(name, str(number)))
 
 
 async def load(state: Path, conversations: int, turns: int) -> tuple[float, float]:
@@ -40,8 +46,8 @@ async def commit_s(state: Path, times: int) -> float:
     took = []
     try:
         for number in range(times):
-            value, began = str(number), time.perf_counter()
-            await store.write(lambda tx, value=value: facts.put(tx, "bare", value))
+            began = time.perf_counter()
+            await store.write(put("bare", str(number)))
             took.append(time.perf_counter() - began)
     finally:
         store.close()

@@ -11,7 +11,7 @@ ASIDE = "Bare: the same I/O without the desk. Ratio: measured to bare."
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One line of the table. `at_least`: the budget is a floor. `budget` and `bare` are in `unit`, where there are any."""
+    """One line of the table. `budget` and `bare` are in `unit`. `at_least`: the budget is a floor."""
 
     what: str
     value: float

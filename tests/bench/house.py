@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import os
+import io
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -24,6 +24,13 @@ from core.store import facts
 from core.store.engine import Store
 from core.store.open import open_store
 from tests.bench.traffic import BOT, BenchBot, Traffic
+
+
+class Nowhere(io.StringIO):
+    """Takes what is written, and keeps nothing."""
+
+    def write(self, text: str) -> int:
+        return len(text)
 
 
 class ShiftedClock(SystemClock):
@@ -55,18 +62,17 @@ class UnderTest:
 @asynccontextmanager
 async def under_test(state: Path, *, agent: str = "offline", cached: int = 256) -> AsyncIterator[UnderTest]:
     """Logs go where they cost what they cost, and are not kept."""
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
-        logs.set_up(["secret-of-the-bench"], stream=nowhere)
-        store = open_store(None, state)
-        try:
-            made = await _made(store, agent, cached)
-            gc.collect()
-            gc.freeze()
-            yield made
-            await made.desk.close()
-        finally:
-            store.close()
-            gc.unfreeze()
+    logs.set_up(["secret-of-the-bench"], stream=Nowhere())
+    store = open_store(None, state)
+    try:
+        made = await _made(store, agent, cached)
+        gc.collect()
+        gc.freeze()
+        yield made
+        await made.desk.close()
+    finally:
+        store.close()
+        gc.unfreeze()
 
 
 async def _made(store: Store, agent: str, cached: int) -> UnderTest:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.scene import Scene
-from tests.fakes.telegram import ThreadedTelegramServer
+pytest.register_assert_rewrite("tests.crash.scene", "tests.crash.daemon")
+
+from tests.crash.scene import Scene  # noqa: E402  # after the line above
+from tests.fakes.telegram import ThreadedTelegramServer  # noqa: E402
 
 
 @pytest.fixture

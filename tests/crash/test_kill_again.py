@@ -74,9 +74,23 @@ def test_killed_as_it_tells_of_an_unknown_answer(scene: Scene) -> None:
         scene.settle()
         assert (talk.answers(mark), talk.count(UNKNOWN), len(talk.texts)) == (1, 1, 2)
         scene.audit()
-        talk.type("/again")
-        scene.settle()
-        assert (talk.answers(mark), talk.count(UNKNOWN), len(talk.texts)) == (2, 1, 3)
+    talk.type("/again")
+    scene.settle()
+    assert (talk.answers(mark), talk.count(UNKNOWN), len(talk.texts)) == (2, 1, 3)
+
+
+def test_what_grew_is_replaced_even_by_what_it_began_with(scene: Scene) -> None:
+    """The store holds what a preview said first; people may see more by now."""
+    scene.start("mid_stream")
+    talk = scene.talk()
+    scene.arm()
+    mark = talk.say("shrink")
+    scene.wait_death()
+    assert "word" in talk.texts[0]
+    scene.start()
+    scene.settle()
+    assert talk.texts == (f"begin({mark}) end({mark})",)
+    scene.audit()
 
 
 def test_killed_while_it_drains(scene: Scene) -> None:
@@ -85,7 +99,7 @@ def test_killed_while_it_drains(scene: Scene) -> None:
     for _ in range(ROUNDS):
         talk = scene.talk()
         mark = talk.say("slow")
-        scene.server.until(lambda talk=talk, mark=mark: talk.begun(mark) == 1)  # type: ignore[misc]
+        scene.until_previewed()
         scene.arm()
         scene.daemon.terminate()
         scene.wait_death()

@@ -56,7 +56,7 @@ def test_a_reset_that_was_accepted_ends_what_came_before_it_and_nothing_after(sc
         talk = scene.talk()
         scene.arm()
         running = talk.say("crawl")
-        scene.server.until(lambda talk=talk, mark=running: talk.begun(mark) == 1)  # type: ignore[misc]
+        scene.until_previewed()
         waiting = talk.say("fast")
         scene.taken_in()
         talk.type("/reset")

@@ -78,8 +78,12 @@ def die(scene: Scene, talk: Talk, kind: str, fatal: int) -> str:
 
 @pytest.mark.parametrize(("point", "seen"), CASES)
 def test_killed_at(scene: Scene, point: str, seen: Seen) -> None:
+    killed_at(scene, point, seen, rounds=ROUNDS)
+
+
+def killed_at(scene: Scene, point: str, seen: Seen, *, rounds: int) -> None:
     scene.start(point, fatal_in(1, seen))
-    for round_ in range(1, ROUNDS + 1):
+    for round_ in range(1, rounds + 1):
         talk = scene.talk()
         mark = die(scene, talk, seen.kind, fatal_in(round_, seen))
         scene.wait_death()

@@ -21,7 +21,7 @@ _TURNS = Sql(
         SELECT e.text, t.state, t.attempt FROM turns t JOIN entries e ON e.turn_id = t.id WHERE e.kind = 'user'
     """)
 )
-_UNKNOWN = Sql(verbatim("SELECT text FROM deliveries WHERE state = 'unknown'"))
+_UNKNOWN = Sql(verbatim("SELECT text FROM deliveries WHERE state = 'unknown' AND chat = :chat"))
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
@@ -54,7 +54,7 @@ def audit_talk(scene: Scene, talk: Talk) -> None:
     """Each message was answered, or its person was told what became of it."""
     with scene.daemon.reading() as tx:
         turns = {row.text("text").partition(" ")[2]: row for row in tx.all(_TURNS)}
-        unknown = " ".join(row.text("text") for row in tx.all(_UNKNOWN))
+        unknown = " ".join(row.text("text") for row in tx.all(_UNKNOWN, chat=str(talk.chat.id)))
     interrupted = 0
     for mark in talk.marks:
         match turns[mark].text("state"):

@@ -7,6 +7,7 @@ Every run adds the line "run MARK" to the journal, every use of the tool "tool M
     slow    words, a quarter of a second  crawl   more words, 1.2 s: shown, then edited while it grows
     tool    a call that writes            look    a call that only reads, and says so
     work    slow, then a call that writes
+    shrink  the first time a fast answer that goes on as crawl does, then only what it began with
 """
 
 from __future__ import annotations
@@ -41,10 +42,13 @@ class CrashAgent:
 
     async def run(self, turn: TurnContext) -> AsyncIterator[AgentEvent]:
         kind, _, mark = turn.message.text.partition(" ")
+        again = f"run {mark}" in self._noted()
         self._note("run", mark)
         yield TextDelta(text=f"{opening(mark)} ")
-        if kind in ("slow", "work", "crawl"):
-            for word in range(MANY_WORDS if kind == "crawl" else WORDS):
+        if kind == "shrink":
+            yield TextDelta(text=closing(mark))
+        if kind in ("slow", "work", "crawl") or (kind == "shrink" and not again):
+            for word in range(WORDS if kind in ("slow", "work") else MANY_WORDS):
                 await asyncio.sleep(PAUSE_S)
                 yield TextDelta(text=f"word{word} ")
         if kind in ("tool", "look", "work"):
@@ -52,13 +56,17 @@ class CrashAgent:
         if kind == "long":
             yield TextDelta(text="\n".join(f"{mark} line {line:03} of a long answer to this." for line in range(LINES)))
             yield TextDelta(text="\n")
-        yield TextDelta(text=closing(mark))
+        if kind != "shrink":
+            yield TextDelta(text=closing(mark))
 
     async def _use_tool(self, turn: TurnContext, mark: str, *, read_only: bool) -> None:
         await turn.opened(CallOpened(call=f"call-{mark}", tool="write", arguments="{}"), read_only=read_only)
         if not read_only:
             self._note("tool", mark)
         await turn.closed(CallClosed(call=f"call-{mark}", result="done", failed=False))
+
+    def _noted(self) -> list[str]:
+        return self._journal.read_text().splitlines() if self._journal.exists() else []
 
     def _note(self, what: str, mark: str) -> None:
         """In one write, so that a kill leaves a whole line or none."""

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+import structlog
 
 from tests.flow.bot import FakeBot
 from tests.flow.house import House, opened
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """What is logged is not printed: it would be most of the output of a test that makes things fail."""
+    with structlog.testing.capture_logs():
+        yield
+
 
 Furnish = Callable[..., Awaitable[House]]
 

@@ -213,11 +213,23 @@ class House:
             quiet, begun = 0, -1
             while quiet < QUIET_ROUNDS:
                 await asyncio.sleep(0)
+                if self.store.dead:
+                    return
                 if self.store.under_way or self.store.begun != begun:
                     begun, quiet = self.store.begun, 0
                     await self.store.flushed()
                 else:
                     quiet += 1
+
+    async def idle_dead(self) -> None:
+        """As `idle`, also where the process dies meanwhile."""
+        for _ in range(200):
+            if self.store.dead:
+                return
+            await asyncio.sleep(0)
+            await self.idle()
+            if not self.store.under_way:
+                return
 
     async def advance(self, seconds: float) -> None:
         await self.clock.advance(seconds)

@@ -38,6 +38,8 @@ class WatchedStore(Store):
     dead = False
     dies_at: int | None = None
     dies_before = False
+    hears: asyncio.Event | None = None
+    """Until it is set, nobody hears of a commit."""
 
     async def write(self, unit: Unit[T]) -> T:
         if self.full and not self.dead:
@@ -52,7 +54,10 @@ class WatchedStore(Store):
             self.dead = True
             await self._watch(super().write(unit))
             return await self._never(unit)
-        return await self._watch(super().write(unit))
+        done = await self._watch(super().write(unit))
+        if self.hears is not None:
+            await self.hears.wait()
+        return done
 
     async def read(self, unit: Unit[T]) -> T:
         if self.dead:

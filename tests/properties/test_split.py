@@ -16,7 +16,17 @@ FRAGMENTS = (
     ["word", "number 42", " ", "  ", "\n", "\n\n", "\n\n\n", "    ", "\t", "!", ". ", "x" * 70, "数" * 20, "שלום עולם "]
     + ["**", "*", "_", "~~", "`", "``", "||", "# ", "> ", "- ", "* ", "1. ", "2) ", "- [ ] ", "---\n", "===\n", "***\n"]
     + ["```", "```\n", "\n```\n", "```py\n", "````\n", "~~~\n", "~~~ text\n", "   ```\n", "  - ```js\n", "> ```\n"]
-    + ["|", "| a | b |\n", "|---|:-:|\n", "| c | d |\n", LINK, "![i](/rel)", "<https://example.com>", "https://e.com/q "]
+    + ["  code = 1\n", "    code = 2\n", "> code\n", "- a\n  - b\n    ```py\n    c = 3\n", "> ~~~\n> quoted\n> code\n"]
+    + [
+        "|",
+        "| a | b |\n",
+        "|---|:-:|\n",
+        "| c | d |\n",
+        LINK,
+        "![i](/rel)",
+        "<https://example.com>",
+        "https://e.com/q ",
+    ]
     + ["<b>", "</b>", "<br>", "List<int>", "&amp;", "\\", "\\*", "[", "](", ")", "<", "$a_b$", "[^1]"]
     + ["\U0001f4ca", FAMILY, FLAG, ACCENTED, "\u200b", "\u200d", "\ud83d", "\ude00", "\r\n", "\0", "\u3000"]
 )
@@ -103,6 +113,24 @@ def test_code_comes_out_as_it_went_in_whatever_was_cut(lines: list[str], marks: 
         contents.append("\n".join(body) + "\n")
     if code.strip():
         assert "".join(contents).strip("\n") == code.strip("\n")
+
+
+containers = st.sampled_from(
+    [("", ""), ("- ", "  "), ("12. ", "    "), ("> ", "> "), ("- * ", "    "), ("> - ", ">   ")]
+)
+
+
+@given(containers, st.lists(st.text(st.sampled_from("ab =:\t`~*|>-"), max_size=12), max_size=40), limits)
+def test_code_in_lists_and_quotes_is_rendered_as_it_would_be_uncut(
+    container: tuple[str, str], lines: list[str], limit: int
+) -> None:
+    first, other = container
+    source = f"{first}````py\n" + "".join(f"{other}{line}\n" for line in [*lines, "````"]) + "\nend"
+
+    def code(text: str) -> str:
+        return "".join(token.content for token in MarkdownIt("commonmark").parse(text) if token.type == "fence")
+
+    assert "".join(code(part) for part in split(source, limit)) == code(source)
 
 
 @given(st.lists(st.sampled_from([FAMILY, FLAG, ACCENTED, "\U0001f4ca", "数"]), max_size=80), limits)

@@ -1,0 +1,61 @@
+"""Old sessions go whole, never one in use, and not at all while the clock is not to be trusted."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import structlog
+
+from core.desk.house import House
+from core.store import chores, facts, sessions
+from core.store.conversations import SessionId
+from core.store.sql import Tx
+
+log = structlog.get_logger("frontdesk.chores")
+
+HEARTBEAT = "heartbeat"
+BATCH = 20
+"""Sessions that one unit deletes; a session of a hundred entries takes well under a millisecond."""
+JUMP = timedelta(hours=48)
+"""A clock that is ahead of the last heartbeat by more may be wrong, and deleting can't be taken back."""
+
+
+class Retention:
+    """`[retention] days` after a session's last message it is deleted, if it has ended and nothing of it is left to do.
+
+    After a jump of the clock (a daemon that was off for long looks the same) it waits until the desk has seen two days
+    pass by itself.
+    """
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._trusted_from_s: float | None = None
+
+    async def round(self) -> None:
+        """Delete what is too old, in small units. Raises `StoreError`."""
+        kept = self._house.rules.retention
+        if kept is None or not await self._trusts_clock():
+            return
+        before, after, gone = self._house.clock.now() - kept, (0, ""), 0
+        while True:
+            page = await self._house.store.read(lambda tx: sessions.old(tx, before, after, BATCH))  # noqa: B023
+            if not page:
+                break
+            after = page[-1]
+            gone += await self._house.store.write(lambda tx: _delete(tx, [one for _, one in page], before))  # noqa: B023
+        if gone:
+            log.info("sessions_deleted", count=gone, older_than_days=kept.days)
+
+    async def _trusts_clock(self) -> bool:
+        clock = self._house.clock
+        beat = await self._house.store.read(lambda tx: facts.get(tx, HEARTBEAT))
+        jumped = beat is not None and clock.now() - datetime.fromisoformat(beat) > JUMP
+        if jumped:
+            self._trusted_from_s = clock.monotonic() + JUMP.total_seconds()
+            log.warning("retention_waits", why="the clock is more than 48 hours ahead of the last heartbeat")
+        return self._trusted_from_s is None or clock.monotonic() >= self._trusted_from_s
+
+
+def _delete(tx: Tx, some: list[SessionId], before: datetime) -> int:
+    """Whoever came back to life since it was looked at stays."""
+    return sum(sessions.still_old(tx, one, before) and chores.delete_session(tx, one) for one in some)

@@ -1,0 +1,137 @@
+"""Closed by default: strangers reach no agent, and are told a code at most."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import VerbFailed
+from core.vocabulary import ChatKind, Verdict
+from tests.flow.conftest import Furnish
+from tests.flow.house import GROUP, House
+
+PAIRING = {"access": {"direct": "pairing", "owners": []}}
+
+
+def code_in(text: str) -> str:
+    return text.split("Your code is ")[1].split(",")[0]
+
+
+async def approve(house: House, code: str) -> dict[str, object]:
+    approved = await house.verbs.table()["people.approve"]({"code": code})
+    await house.idle()
+    assert isinstance(approved, dict)
+    return dict(approved)
+
+
+async def test_a_stranger_gets_a_code_once_and_the_first_approved_is_owner(furnish: Furnish) -> None:
+    house = await furnish(**PAIRING)
+    first = await house.say("hello")
+    await house.say("hello?")
+    await house.say("/help")
+    assert len(house.seen()) == 1
+    code = code_in(house.seen()[0])
+    assert f"frontdesk people approve {code}" in house.seen()[0]
+    assert first.receipt.verdict is Verdict.REFUSED
+    assert await house.fate(first) == "refused"
+    assert house.stage.asked == []
+    assert {row.text for row in await house.rows()} == {""}
+    approved = await approve(house, code.lower())
+    assert approved["role"] == "owner"
+    assert house.seen()[1].startswith("Welcome")
+    await house.say("hello")
+    assert house.seen()[2] == "re: hello"
+    with pytest.raises(VerbFailed):
+        await approve(house, code)
+
+
+async def test_the_second_approved_is_a_user(furnish: Furnish) -> None:
+    house = await furnish(**PAIRING)
+    roles = []
+    for user in ("7", "8"):
+        await house.say("hello", user=user)
+        roles.append((await approve(house, code_in(house.seen(user)[0])))["role"])
+    assert roles == ["owner", "user"]
+
+
+async def test_a_code_is_good_for_an_hour_and_then_a_new_one_is_given(furnish: Furnish) -> None:
+    house = await furnish(**PAIRING)
+    await house.say("hello")
+    code = code_in(house.seen()[0])
+    await house.clock.leap(3600)
+    with pytest.raises(VerbFailed):
+        await approve(house, code)
+    await house.say("hello")
+    assert code_in(house.seen()[1]) != code
+    await house.chores.tidy()
+    await approve(house, code_in(house.seen()[1]))
+
+
+async def test_a_redelivered_strangers_message_gives_no_second_code(furnish: Furnish) -> None:
+    house = await furnish(**PAIRING)
+    said = await house.say("hello")
+    await house.clock.leap(4000)
+    await house.redeliver(said)
+    assert len(house.seen()) == 1
+
+
+async def test_only_so_many_strangers_get_codes(furnish: Furnish) -> None:
+    house = await furnish(**PAIRING)
+    for number in range(205):
+        await house.receive(house.message("hello", user=f"{1000 + number}"))
+    await house.idle()
+    assert sum(len(house.seen(f"{1000 + number}")) for number in range(205)) == 200
+
+
+@pytest.mark.parametrize(("direct", "told"), [("allow", 0), ("off", 0)])
+async def test_where_strangers_are_not_let_in_they_are_told_nothing(furnish: Furnish, direct: str, told: int) -> None:
+    house = await furnish(access={"direct": direct, "allow": ["telegram:5"]})
+    said = await house.say("hello")
+    assert len(house.seen()) == told
+    assert await house.fate(said) == "ignored"
+    await house.say("hello", user="5")
+    assert house.seen("5") == (["re: hello"] if direct == "allow" else [])
+
+
+async def test_a_blocked_person_is_not_heard_anywhere(furnish: Furnish) -> None:
+    house = await furnish(**PAIRING)
+    await house.say("hello")
+    person = await approve(house, code_in(house.seen()[0]))
+    await house.verbs.table()["people.role"]({"id": str(person["id"]), "role": "blocked"})
+    before = len(house.seen())
+    blocked = [await house.say("hello"), await house.say_in_group("hello")]
+    assert len(house.seen()) == before
+    assert house.seen(GROUP) == []
+    assert [await house.fate(said) for said in blocked] == ["ignored", "ignored"]
+
+
+async def test_groups_answer_where_they_are_listed_and_only_when_spoken_to(house: House) -> None:
+    await house.say_in_group("listed and mentioned")
+    await house.say_in_group("not mentioned", addressed=False)
+    await house.say_in_group("elsewhere", chat="-999")
+    await house.say_in_group("bot", is_bot=True)
+    await house.say_in_group("anonymous", user="")
+    assert house.stage.texts == ["listed and mentioned"]
+    fates = [row.fate for row in await house.rows()]
+    assert fates == ["answered", "ignored", "ignored", "ignored", "ignored"]
+    assert {row.text for row in await house.rows()} == {""}
+
+
+async def test_every_group_may_be_listed(furnish: Furnish) -> None:
+    house = await furnish(access={"direct": "pairing"})
+    await house.say_in_group("a stranger in a listed group", user="99")
+    assert house.stage.texts == ["a stranger in a listed group"]
+
+
+async def test_whoami_tells_the_role(furnish: Furnish) -> None:
+    house = await furnish()
+    await house.say("/whoami", user="1")
+    await house.say("/whoami", user="7")
+    assert house.seen("1") == ["user 1: telegram:1, role owner."]
+    assert house.seen("7") == ["user 7: telegram:7, role guest."]
+
+
+async def test_one_name_is_nobodys_key(house: House) -> None:
+    await house.say("mine", user="7", name="Same")
+    await house.say("yours", user="8", name="Same")
+    assert house.stage.asked[1].history == ()
+    assert ChatKind.DIRECT
