@@ -102,7 +102,7 @@ class Daemon:
         approve = f"frontdesk --state {shlex.quote(str(self._loaded.state_dir))} people approve"
         house = furnish(self._settings, self._store, self.bots, self._clock, self._random, approve)
         health = BotHealth(self.bots, await self._store.read(lambda tx: _accounts(tx, list(self.bots))))
-        desk = Desk(house, health, health.account_of, version())
+        desk = Desk(house, health, health.account_of, version(), health.heard)
         health.on_account = self._keep_account
         health.on_up, health.on_failed = house.outbox.open, house.outbox.hold
         for name in self.bots:

@@ -211,12 +211,11 @@ class Lane:
             if posted.state != deliveries.SENDING:
                 await self._workshop.store.write(lambda tx: deliveries.sending(tx, posted.id))
                 posted = self._queue[0] = replace(posted, state=deliveries.SENDING, attempts=posted.attempts + 1)
-            self.pace.spend(self._workshop.clock.monotonic())
             await self._settle(posted, await hand_over(bot, posted))
 
     async def _wait(self, posted: Posted) -> None:
-        """For the part's own time, then for the chat's pace. Waits are monotonic: a wall clock that jumps changes only
-        what another process wrote."""
+        """For the part's own time, then for the chat's pace, which counts it at once: lanes share their account's.
+        Waits are monotonic: a wall clock that jumps changes only what another process wrote."""
         clock = self._workshop.clock
         if posted.not_before is not None and self._resume_at is None:
             wait = min((posted.not_before - clock.now()).total_seconds(), LONGEST_WAIT_S)
@@ -224,7 +223,12 @@ class Lane:
         if self._resume_at is not None:
             await self._pause(self._resume_at - clock.monotonic())
             self._resume_at = None
-        while self.pace is not None and (wait := self.pace.send_in(clock.monotonic())) > 0:
+        while self.pace is not None:
+            now = clock.monotonic()
+            wait = self.pace.send_in(now)
+            if wait <= 0:
+                self.pace.spend(now)
+                return
             await self._pause(wait)
 
     async def _pause(self, seconds: float) -> None:

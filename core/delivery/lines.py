@@ -71,9 +71,9 @@ class Fence:
 
     def reads(self, line: str) -> Kind | None:
         """What a line is to the fence: None if it isn't in it, because the quote or the list item has ended."""
-        body, depth = self.unquoted(line)
+        body, depth = self.unquoted(line) if self.quote else (line, 0)
         stripped, indent = body.strip(), columns(body)
-        if depth < self.depth or (stripped and indent < self.margin):
+        if (stripped and indent < self.margin) or (self.quote and depth < self.depth):
             return None
         closes = stripped.startswith(self.marks) and not stripped.strip(self.marks[0])
         return Kind.CLOSING if closes and indent - self.margin < 4 else Kind.CODE

@@ -29,8 +29,6 @@ class Bucket:
 
     def _filled(self, now: float) -> float:
         assert self._pace is not None  # noqa: S101  # callers looked
-        if self._at == 0.0:
-            return self._level
         return min(float(self._pace.burst), self._level + (now - self._at) / self._pace.interval_s)
 
 

@@ -118,12 +118,12 @@ class Preview:
         if not text:
             self._stage = _Stage.OVER
             return
+        self._spend()
         self._stage = _Stage.SENDING
         parcel = replace(self._parcel, text=text, state=deliveries.SENDING)
         now = self._workshop.clock.now()
         row = self._row = await self._workshop.store.write(lambda tx: deliveries.post(tx, parcel, now))
         async with self._lane.hold:
-            self._spend()
             fate = await hand_over(bot, row)
         match fate:
             case Sent(message=message) if message is not None:
@@ -146,10 +146,10 @@ class Preview:
         text, row = self._part(bot), self._row
         if self._is(_Stage.OVER) or row is None or text in ("", self._shown):
             return
+        self._spend()
         async with self._lane.hold:
             if self._is(_Stage.OVER):
                 return
-            self._spend()
             fate = await hand_over(bot, replace(row, text=text))
         if isinstance(fate, Sent):
             self._shown = text
@@ -166,6 +166,7 @@ class Preview:
         log.info("preview_not_shown", bot=self._parcel.address.bot, why=str(fate))
 
     def _spend(self) -> None:
+        """Right after `_may`, before anybody else can look: lanes share their account's pace."""
         if self._lane.pace is not None:
             self._lane.pace.spend(self._workshop.clock.monotonic())
 

@@ -246,12 +246,13 @@ class _Splitter:
     def _skip(self) -> bool:
         """Goes past white space that means nothing; False at the end of the source."""
         if self.state.fence is None:
-            end = past(_WHITE, self.text, self.at)
-            line = max(self.at, self.text.rfind("\n", self.at, end) + 1)
-            indent = columns(self.text[line:end])
-            self.at = end if indent < 4 else line
-            if indent > 3 and self.state.listed:
-                self._outdent(indent, None, skip_line=False)
+            start = self.at
+            self.at = past(_WHITE, self.text, start)
+            line = self.text.rfind(_FEED, max(0, start - 1), self.at) + 1
+            indent = columns(self.text[line : self.at]) if line or start == 0 else 0
+            if indent > 3 and self.at < len(self.text):
+                self.at = line
+                self._outdent(indent if self.state.listed else 0, None, skip_line=False)
         return self.at < len(self.text)
 
     def _take(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime
 
 import structlog
 
@@ -11,7 +12,7 @@ from core.desk import intake, recovery
 from core.desk.commands.table import COMMANDS
 from core.desk.house import House
 from core.desk.instants import Instants
-from core.desk.intake import Accepted
+from core.desk.intake import Accepted, Offer
 from core.desk.router import Router
 from core.errors import SendError, StoreError, StoreFull
 from core.ports import CommandHelp, Health
@@ -41,8 +42,17 @@ STORE_PAUSE_S = 1.0
 class Desk:
     """Implements `ports.Desk`. Lives on the main loop."""
 
-    def __init__(self, house: House, health: Health, account: Callable[[BotName], str], version: str) -> None:
+    def __init__(
+        self,
+        house: House,
+        health: Health,
+        account: Callable[[BotName], str],
+        version: str,
+        heard: Callable[[BotName, datetime], None],
+    ) -> None:
+        """`heard` is told when a bot's platform brought something."""
         self.health = health
+        self._heard = heard
         self.router = Router(house, self._take_up)
         self._takings: set[asyncio.Task[None]] = set()
         self._house = house
@@ -87,11 +97,12 @@ class Desk:
         try:
             accepted = await house.store.write(lambda tx: intake.accept(tx, offers, terms, house.notices, now))
         except StoreFull:
-            await self._say_full(batch)
+            await self._say_full(offers)
             raise
         self._told_full.clear()
         self._dispatch(accepted)
         for inbound in batch:
+            self._heard(inbound.address.bot, now)
             house.outbox.wake(inbound.address.bot, inbound.address.chat)
         return accepted.receipts
 
@@ -105,9 +116,10 @@ class Desk:
             else:
                 self.router.put(taken.conversation, taken.ref, taken.lane)
 
-    async def _say_full(self, batch: Sequence[Inbound]) -> None:
+    async def _say_full(self, offers: Sequence[Offer]) -> None:
         """Nothing can be stored, so this goes around the outbox: once per chat until something was stored again."""
-        for message in batch:
+        welcome = await self._house.store.read(lambda tx: [one.inbound for one in offers if intake.welcome(tx, one)])
+        for message in welcome:
             if isinstance(message, Message) and message.kind is ChatKind.DIRECT:
                 chat = (message.address.bot, message.address.chat)
                 if chat not in self._told_full:

@@ -10,7 +10,7 @@ from typing import assert_never
 from core.desk import gate, keys
 from core.desk.coalesce import Ref, ref_of
 from core.desk.commands.table import UNKNOWN, parse
-from core.desk.gate import Drop, Pass, Stranger
+from core.desk.gate import Decision, Drop, Pass, Stranger
 from core.desk.house import House
 from core.desk.record import say
 from core.people.access import Access, identity_of
@@ -20,7 +20,7 @@ from core.store import conversations, inbox, people
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
 from core.store.inbox import Arrival, Fate, Lane
-from core.store.people import Pairing
+from core.store.people import Known, Pairing
 from core.store.sql import Tx
 from core.vocabulary import (
     Address,
@@ -114,9 +114,7 @@ class Intake:
 
     def _message(self, offer: Offer, message: Message) -> Receipt:
         identity = identity_of(offer.platform, message.sender)
-        known = people.known(self._tx, identity) if identity is not None and not offer.access.local else None
-        role = offer.access.role(identity, known.role if known else None) if identity is not None else None
-        decision = gate.judge(message, offer.access, role)
+        decision, known = _judge(self._tx, offer, message, identity)
         arrival = _arrival(offer, message, identity)
         match decision:
             case Drop(reason=reason):
@@ -214,6 +212,22 @@ class Intake:
         if row is not None:
             self.taken.append(Taken(ref=ref_of(row), lane=row.lane, conversation=row.conversation))
         return Receipt(verdict=Verdict.DUPLICATE, row=kept.id)
+
+
+def _judge(tx: Tx, offer: Offer, message: Message, identity: str | None) -> tuple[Decision, Known | None]:
+    """What the gate says, with the one look-up that it needs."""
+    known = people.known(tx, identity) if identity is not None and not offer.access.local else None
+    role = offer.access.role(identity, known.role if known else None) if identity is not None else None
+    return gate.judge(message, offer.access, role), known
+
+
+def welcome(tx: Tx, offer: Offer) -> bool:
+    """Is it a message that would be answered? Only reads."""
+    message = offer.inbound
+    if not isinstance(message, Message):
+        return False
+    decision, _ = _judge(tx, offer, message, identity_of(offer.platform, message.sender))
+    return isinstance(decision, Pass)
 
 
 def _message_key(address: Address, message: str) -> str:

@@ -14,6 +14,7 @@ import structlog
 from core.agents.agent import AgentEvent, Suspend, Used
 from core.agents.cache import CachedAgent
 from core.delivery.preview import Preview
+from core.delivery.split import is_blank
 from core.desk.admit import Admitted
 from core.desk.coalesce import Ref
 from core.desk.commands.table import argument
@@ -318,7 +319,7 @@ class RunningTurn:
             await asyncio.wait(self._commits)
         preview = await self._preview.close()
         text = self._so_far()
-        if self._outcome is Outcome.DONE and not text.strip():
+        if self._outcome is Outcome.DONE and is_blank(text):
             self._outcome, self._notice = Outcome.FAILED, self._house.notices.say("agent_empty")
         whole = self._outcome in (Outcome.DONE, Outcome.SUSPENDED) or preview is not None
         reply = await self._house.outbox.parts_aside(self.turn.address.bot, text) if whole else ()

@@ -88,7 +88,7 @@ async def _made(store: Store, agent: str, cached: int) -> UnderTest:
     clock, bot = ShiftedClock(), BenchBot()
     house = furnish(settings, store, {BOT: bot}, clock, SystemRandom(clock))
     health = BotHealth({BOT: bot}, {})
-    desk = Desk(house, health, health.account_of, "bench")
+    desk = Desk(house, health, health.account_of, "bench", health.heard)
     await store.write(lambda tx: facts.put(tx, "policy_digest", house.policies.digest))
     await desk.start()
     return UnderTest(house=house, desk=desk, chores=Chores(house, desk), bot=bot, clock=clock)

@@ -161,6 +161,9 @@ class Daemon:
 
         until(ready, "ready")
 
+    def until_logged(self, words: str) -> None:
+        until(lambda: words in self.log, f"{words} in the log")
+
     def until_bot(self, state: str, name: str = "telegram", *, timeout_s: float = PATIENCE_S) -> Mapping[str, Json]:
         until(lambda: self.bot(name).get("state") == state, f"{name} is {state}", timeout_s=timeout_s)
         return self.bot(name)

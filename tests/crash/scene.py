@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -189,9 +189,16 @@ class Scene:
 
         until(previewed, "a preview is known")
 
+    def until(self, holds: Callable[[], bool]) -> None:
+        """Until it is so on the platform; else the daemon's log tells why not."""
+        try:
+            self.server.until(holds, timeout_s=PATIENCE_S)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}; the daemon says: {self.daemon.log[-3000:]}") from None
+
     def taken_in(self) -> None:
         """Until all that was said is durable and confirmed."""
-        self.server.until(lambda: not self.server.unconfirmed, timeout_s=PATIENCE_S)
+        self.until(lambda: not self.server.unconfirmed)
 
     def _nothing_open(self, but: str) -> bool:
         with self.daemon.reading() as tx:

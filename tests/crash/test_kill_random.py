@@ -46,7 +46,7 @@ def test_killed_at_any_instant(scene: Scene, seed: int) -> None:
 def die_at_random(scene: Scene, chance: random.Random) -> None:
     """Between two calls of the bot, or just after; now and then while it still starts."""
     heard = len(scene.server.calls) + chance.choice([0, 1, 2, 3, 5, 8, 13, 21, 34])
-    scene.server.until(lambda: len(scene.server.calls) >= heard or not scene.server.unconfirmed)
+    scene.until(lambda: len(scene.server.calls) >= heard or not scene.server.unconfirmed)
     scene.daemon.kill()
 
 

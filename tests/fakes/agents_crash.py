@@ -7,6 +7,9 @@ Every run adds the line "run MARK" to the journal, every use of the tool "tool M
     slow    words, a quarter of a second  crawl   more words, 1.2 s: shown, then edited while it grows
     tool    a call that writes            look    a call that only reads, and says so
     work    slow, then a call that writes
+    hold    words, and then never an end
+    count   how many characters the message has, and nothing of it
+    mass    the same after two seconds, in which more may come
     shrink  the first time a fast answer that goes on as crawl does, then only what it began with
 """
 
@@ -42,15 +45,21 @@ class CrashAgent:
 
     async def run(self, turn: TurnContext) -> AsyncIterator[AgentEvent]:
         kind, _, mark = turn.message.text.partition(" ")
+        if kind in ("count", "mass"):
+            await asyncio.sleep(2.0 if kind == "mass" else 0.0)
+            yield TextDelta(text=f"counted {len(turn.message.text)}")
+            return
         again = f"run {mark}" in self._noted()
         self._note("run", mark)
         yield TextDelta(text=f"{opening(mark)} ")
         if kind == "shrink":
             yield TextDelta(text=closing(mark))
-        if kind in ("slow", "work", "crawl") or (kind == "shrink" and not again):
-            for word in range(WORDS if kind in ("slow", "work") else MANY_WORDS):
+        if kind in ("slow", "work", "crawl", "hold") or (kind == "shrink" and not again):
+            for word in range(MANY_WORDS if kind in ("crawl", "shrink") else WORDS):
                 await asyncio.sleep(PAUSE_S)
                 yield TextDelta(text=f"word{word} ")
+        if kind == "hold":
+            await asyncio.Event().wait()
         if kind in ("tool", "look", "work"):
             await self._use_tool(turn, mark, read_only=kind == "look")
         if kind == "long":

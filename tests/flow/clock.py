@@ -12,6 +12,10 @@ START = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 """A Monday at noon."""
 
 
+RESOLUTION_S = 0.001
+"""No timer is finer."""
+
+
 class FakeClock:
     """`ports.Clock`. The wall clock and the monotonic one run together until a test makes the wall clock jump."""
 
@@ -34,7 +38,7 @@ class FakeClock:
             await asyncio.sleep(0)
             return
         alarm: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._sleepers, (self._mono_s + seconds, next(self._order), alarm))
+        heapq.heappush(self._sleepers, (self._mono_s + max(seconds, RESOLUTION_S), next(self._order), alarm))
         await alarm
 
     @property

@@ -167,7 +167,7 @@ class House:
         settings = self.settings()
         self.core = furnish(settings, self.store, self.bots, self.clock, self.random)
         health = BotHealth(self.bots, {})
-        self.desk = Desk(self.core, health, health.account_of, "1.0")
+        self.desk = Desk(self.core, health, health.account_of, "1.0", health.heard)
         self.chores = Chores(self.core, self.desk)
         self.verbs = Verbs(
             self.store,
@@ -261,8 +261,8 @@ class House:
         )
 
     def group_message(self, text: str, *, user: str = "7", chat: str = GROUP, **how: Unpack[How]) -> Message:
-        kind = ChatKind.GROUP if how.get("thread") is None else ChatKind.THREAD
-        return self.message(text, user=user, chat=chat, **{"kind": kind, **how})
+        how["kind"] = ChatKind.GROUP if how.get("thread") is None else ChatKind.THREAD
+        return self.message(text, user=user, chat=chat, **how)
 
     async def receive(self, *batch: Inbound) -> tuple[Receipt, ...]:
         return await self.desk.receive(batch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import TypeVar
 
@@ -68,11 +69,11 @@ class WatchedStore(Store):
         never: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         return await never
 
-    async def _watch(self, work: object) -> T:
+    async def _watch(self, work: Awaitable[T]) -> T:
         self.begun += 1
         self.under_way += 1
         try:
-            return await work  # type: ignore[misc,no-any-return]
+            return await work
         finally:
             self.under_way -= 1
 

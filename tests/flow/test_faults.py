@@ -106,6 +106,7 @@ async def cancels_itself(turn: TurnContext) -> AsyncIterator[AgentEvent]:
 
 async def open_and_gone(turn: TurnContext) -> AsyncIterator[AgentEvent]:
     await turn.opened(CallOpened(call="1", tool="t", arguments="{}"), read_only=True)
+    yield TextDelta(text="")
     raise ValueError
 
 
