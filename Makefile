@@ -9,7 +9,6 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-war
 
 # Without compiled bytecode a start takes two to four times as long.
 unexport PYTHONDONTWRITEBYTECODE
-unexport PYTHONPATH
 
 .DEFAULT_GOAL := run
 .PHONY: run test check crash bench constraints

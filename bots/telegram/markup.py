@@ -225,7 +225,7 @@ class _Page:
     def _code(self, token: Token) -> None:
         """Preformatted text, with the language if the info string begins with one; what else it says goes above."""
         language, _, remark = token.info.strip().partition(" ")
-        if language and not _LANGUAGE.fullmatch(language):
+        if not token.content.strip() or not _LANGUAGE.fullmatch(language):
             language, remark = "", token.info.strip()
         self._pre(token, token.content.removesuffix("\n"), language, remark)
 

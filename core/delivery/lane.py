@@ -73,7 +73,7 @@ class Workshop:
         """It may have arrived: the person is told once, behind everything that waits for the chat."""
         deliveries.unknown(tx, posted.id, why, now)
         address = posted.address
-        if posted.role == deliveries.UNKNOWN_NOTICE or deliveries.unknown_notice_waits(tx, address.bot, address.chat):
+        if posted.role == deliveries.UNKNOWN_NOTICE or deliveries.unknown_notice_waits(tx, address):
             return None
         notice = deliveries.Parcel(
             conversation=posted.conversation,
@@ -207,6 +207,7 @@ class Lane:
         if self._workshop.is_held(self.bot):
             await self._still(self._workshop.held[self.bot].wait())
         await self._wait(posted)
+        posted = self._queue[0]
         async with self.hold:
             if posted.state != deliveries.SENDING:
                 await self._workshop.store.write(lambda tx: deliveries.sending(tx, posted.id))
@@ -223,6 +224,7 @@ class Lane:
         if self._resume_at is not None:
             await self._pause(self._resume_at - clock.monotonic())
             self._resume_at = None
+            self._queue[0] = replace(posted, not_before=None)
         while self.pace is not None:
             now = clock.monotonic()
             wait = self.pace.send_in(now)

@@ -146,9 +146,9 @@ class Scanner:
 
     def _opens(self, line: str) -> bool:
         """Keeps the list margins up to date and says whether the line opens a fence."""
-        quote = past(QUOTE, line)
+        quote = past(QUOTE, line) if ">" in line else 0
         at = past(INDENT, line, quote)
-        column = columns(line[quote:])
+        column = columns(line[quote:at]) if at > quote else 0
         while self.margins and column < self.margins[-1]:
             self.margins.pop()
         if column - (self.margins[-1] if self.margins else 0) > 3:
@@ -186,7 +186,8 @@ def line_end(text: str, start: int, far: int) -> int:
 
 def columns(text: str) -> int:
     """The indentation of a line, tabs going to the next multiple of four (CommonMark 2.2)."""
-    return len(text[: past(INDENT, text)].expandtabs(4))
+    lead = past(INDENT, text)
+    return len(text[:lead].expandtabs(4)) if "\t" in text else lead
 
 
 def _rules(above: str, line: str) -> bool:

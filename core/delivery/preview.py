@@ -135,9 +135,9 @@ class Preview:
                 self._stage = _Stage.OVER
             case _:
                 self._note(fate)
-                self._row = None
                 self._stage = _Stage.OVER
                 await self._workshop.store.write(lambda tx: deliveries.drop(tx, row.id))
+                self._row = None  # not before: a row that could not be dropped is the record's to drop
 
     async def _edit_next(self, bot: Bot) -> None:
         await self._changed.wait()

@@ -15,7 +15,8 @@ import regex  # type: ignore[import-untyped]
 
 from core.delivery.lines import INDENT, Fence, Kind, Line, Scanner, columns, line_end, past
 
-_GRAPHEME = regex.compile(r"\X")
+# Flags first: `\X` alone counts a run of them from its beginning at each one (UAX #29, GB9 and GB12).
+_GRAPHEME = regex.compile(r"[\U0001f1e6-\U0001f1ff]{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+|\X")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile(r"\r\n?")
 _UNDERLINE = re.compile(r" {0,3}(?:-+|=+)\s*$")
@@ -215,7 +216,7 @@ class _Window:
         start = max(self.start, stop - 64)
         while start > self.start and not self.text[start - 1 : start + 1].isascii():
             start -= 1
-        ends = (found.end() for found in _GRAPHEME.finditer(self.text, start, stop + 64))
+        ends = (start + found.end() for found in _GRAPHEME.finditer(self.text[start : stop + 64]))
         last = max((end for end in ends if end <= stop), default=start)
         return last if last > self.start else stop
 

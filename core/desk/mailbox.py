@@ -52,6 +52,8 @@ class Mailbox:
         self._here: dict[RowId, float] = {}
         """Since when, monotonic."""
         self._unfinished: Unfinished | None = None
+        self._seen: frozenset[RowId] = frozenset()
+        """What was here before the turn was opened; the rest came while it runs."""
         self._interrupting = False
         self._nominated = False
         self._place: asyncio.Future[None] | None = None
@@ -250,6 +252,7 @@ class Mailbox:
         if wait > 0:
             await self._sleep(wait)
         elif await self._slot():
+            self._seen = frozenset(self._here)
             self._unfinished = await self.owner.admit(run)
             self._drop(rows_of(run))
             self._interrupting = False
@@ -268,6 +271,8 @@ class Mailbox:
         if await self._slot():
             await self.owner.go_on(unfinished)
             self._unfinished = None
+            for ref in [late for late in self._waiting if late.id not in self._seen]:
+                self._while_running(ref)
 
     async def _close_turn(self) -> None:
         await self.owner.close(carry=self._interrupting and bool(self._waiting))

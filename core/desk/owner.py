@@ -48,6 +48,7 @@ class Owner:
         self._listener = listener
         self._ending: Ending | None = None
         self._carry: tuple[Turn, Ending] | None = None
+        self._carried: Sequence[RowId] = ()
 
     async def admit(self, run: Sequence[Ref]) -> Unfinished | None:
         """Open a turn for these rows; None if they have found their fate elsewhere."""
@@ -85,7 +86,7 @@ class Owner:
         admitted, preview = unfinished.admitted, unfinished.preview
         shown = preview.text if preview is not None else None
         ending = Ending(outcome=Outcome.CANCELLED, preview=preview, shown=shown, called=True)
-        self._carry = (admitted.turn, ending)
+        self._carry, self._carried = (admitted.turn, ending), admitted.rows
 
     async def close(self, *, carry: bool) -> None:
         """Record how the turn ended. With `carry` a cancelled one is kept for the next admission, which its rows join.
@@ -97,7 +98,7 @@ class Owner:
             self._ending = await turn.ending(at_once=not carry)
         ending = self._ending
         if carry and ending.outcome is Outcome.CANCELLED:
-            self._carry = (turn.turn, ending)
+            self._carry, self._carried = (turn.turn, ending), turn.rows
             self._let_go(())
             return
         now = house.clock.now()
@@ -122,8 +123,14 @@ class Owner:
         turn, ending = self._carry
         fence, now = self.fence or 0, self._house.clock.now()
         closed = await self._house.store.write(lambda tx: record(tx, self.conversation, fence, turn, ending, now))
-        self._carry = None
         self._house.outbox.push(closed.posted)
+        self._carry_ended()
+
+    def _carry_ended(self) -> None:
+        """The carried turn was recorded by itself; nothing goes on with its rows."""
+        if self._carry is not None:
+            self._house.live.ended(self._carried, self._carry[1].outcome)
+            self._carry = None
 
     @property
     def carries(self) -> bool:
@@ -153,7 +160,7 @@ class Owner:
         )
         done = await house.store.write(lambda tx: carry_out(tx, order))
         self.fence = done.fence
-        self._carry = None
+        self._carry_ended()
         if done.evict:
             house.cache.evict(self.conversation)
         if running is not None and turn is not None:

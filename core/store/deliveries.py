@@ -58,6 +58,7 @@ class Posted:
 _d = deliveries.c
 _UNSENT = _d.state.in_(("queued", "sending"))
 """As the partial indexes are defined: SQLite uses them only for a condition that it can see is theirs."""
+_IN_THREAD = func.coalesce(_d.thread, "") == text("in_thread")
 _INSERT = insert(
     deliveries, "conversation_id", "turn_id", "role", "part", "bot", "chat", "thread", "reply_to", "kind", "text",
     "state", "attempts", "created_at", returning="id",
@@ -112,17 +113,21 @@ _NOTICE_WAITS = Sql(
     select(func.count())
     .select_from(deliveries)
     .where(
-        _d.state.in_(("queued", "sending")), _d.role == UNKNOWN_NOTICE, _d.bot == text("bot"), _d.chat == text("chat")
+        _d.state.in_(("queued", "sending")),
+        _d.role == UNKNOWN_NOTICE,
+        _d.bot == text("bot"),
+        _d.chat == text("chat"),
+        _IN_THREAD,
     )
 )
 _UNKNOWN_IN = Sql(
     select(deliveries)
-    .where(_d.state == "unknown", _d.bot == text("bot"), _d.chat == text("chat"), _d.role != UNKNOWN_NOTICE)
+    .where(_d.state == "unknown", _d.bot == text("bot"), _d.chat == text("chat"), _IN_THREAD, _d.role != UNKNOWN_NOTICE)
     .order_by(_d.id)
 )
 _SETTLED = Sql(
     update(deliveries)
-    .where(_d.state == "unknown", _d.bot == text("of_bot"), _d.chat == text("of_chat"))
+    .where(_d.state == "unknown", _d.bot == text("of_bot"), _d.chat == text("of_chat"), _IN_THREAD)
     .values(state="failed", error="asked_again", done_at=integer("at"))
 )
 _UNSENT_IN = Sql(
@@ -280,18 +285,19 @@ def of_turn(tx: Tx, turn: TurnId) -> list[Posted]:
     return [_from_row(row) for row in tx.all(_OF_TURN, turn=turn)]
 
 
-def unknown_notice_waits(tx: Tx, bot: BotName, chat: ChatId) -> bool:
-    return tx.number(_NOTICE_WAITS, bot=bot, chat=chat) > 0
+def unknown_notice_waits(tx: Tx, place: Address) -> bool:
+    return tx.number(_NOTICE_WAITS, bot=place.bot, chat=place.chat, in_thread=place.thread or "") > 0
 
 
-def unknown_in(tx: Tx, bot: BotName, chat: ChatId) -> Sequence[Posted]:
-    """Parts that may or may not have arrived in this chat."""
-    return [_from_row(row) for row in tx.all(_UNKNOWN_IN, bot=bot, chat=chat)]
+def unknown_in(tx: Tx, place: Address) -> Sequence[Posted]:
+    """Parts that may or may not have arrived in this thread of this chat."""
+    rows = tx.all(_UNKNOWN_IN, bot=place.bot, chat=place.chat, in_thread=place.thread or "")
+    return [_from_row(row) for row in rows]
 
 
-def forget_unknown(tx: Tx, bot: BotName, chat: ChatId, at: datetime) -> None:
+def forget_unknown(tx: Tx, place: Address, at: datetime) -> None:
     """What may not have arrived was asked for again, so its fate no longer matters."""
-    tx.run(_SETTLED, of_bot=bot, of_chat=chat, at=to_us(at))
+    tx.run(_SETTLED, of_bot=place.bot, of_chat=place.chat, in_thread=place.thread or "", at=to_us(at))
 
 
 def unsent_in(tx: Tx, conversation: ConversationId) -> int:

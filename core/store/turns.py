@@ -47,9 +47,7 @@ _GET = Sql(select(turns).where(_t.id == text("id")))
 _RUNNING = Sql(select(turns).where(_t.state == RUNNING).order_by(_t.opened_at, _t.id))
 _RUNNING_IN = Sql(select(turns).where(_t.state == RUNNING, _t.conversation_id == integer("conversation")))
 _SUSPENDED_IN = Sql(select(turns).where(_OPEN, _t.state == "suspended", _t.conversation_id == integer("conversation")))
-_LAST_OF = Sql(
-    select(turns).where(_t.session_id == text("session")).order_by(_t.opened_at.desc(), _t.id.desc()).limit(1)
-)
+_LAST_OF = Sql(select(turns).where(_t.session_id == text("session")).order_by(_t.user_seq.desc()).limit(1))
 _CLOSE = Sql(
     update(turns)
     .where(_t.id == text("row"))

@@ -12,8 +12,7 @@ from tests.crash.scene import INTERRUPTED, ROUNDS, Scene, Talk
 
 pytestmark = pytest.mark.crash
 
-PEOPLE = 6
-KILLS = 4
+KILLS = 3
 KINDS = ("fast", "fast", "slow", "tool", "look", "long", "work")
 
 _TURNS = Sql(

@@ -1,4 +1,4 @@
-"""An agent that does what a test says: `backend = "tests.fakes.agents:make"`, `options.stage` names the test's stage."""
+"""An agent that does what a test says: `backend = "tests.fakes.agents:make"`, with the test's stage as an option."""
 
 from __future__ import annotations
 
@@ -108,7 +108,9 @@ class Stage:
 
         async def script(turn: TurnContext) -> AsyncIterator[AgentEvent]:
             yield TextDelta(text="clinging")
-            while not self.gate(name).is_set():
+            for _ in range(20):
+                if self.gate(name).is_set():
+                    break
                 try:
                     await self.gate(name).wait()
                 except asyncio.CancelledError:

@@ -25,9 +25,7 @@ from core.vocabulary import (
 
 CAPABILITIES = Capabilities(text_limit=400, text_unit=TextUnit.UTF16)
 """No pace, no edits, no typing: each test adds what it is about."""
-GROWING = Capabilities(
-    text_limit=400, text_unit=TextUnit.UTF16, edit_interval_s=1.0, typing_interval_s=4.5
-)
+GROWING = Capabilities(text_limit=400, text_unit=TextUnit.UTF16, edit_interval_s=1.0, typing_interval_s=4.5)
 
 
 @dataclass(kw_only=True)

@@ -12,6 +12,7 @@ import structlog
 from tests.flow.bot import FakeBot
 from tests.flow.house import House, opened
 
+
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:
     """What is logged is not printed: it would be most of the output of a test that makes things fail."""

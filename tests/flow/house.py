@@ -12,8 +12,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import ParamSpec, TypedDict, TypeVar, Unpack
 
-from sqlalchemy import select
-
 from config.settings import Settings
 from core.assembly import furnish
 from core.desk.desk import Desk
@@ -26,8 +24,7 @@ from core.store import checks, conversations, entries, sessions
 from core.store.conversations import Conversation
 from core.store.entries import Entry
 from core.store.sessions import Session
-from core.store.sql import Sql, Tx
-from core.store.tables import deliveries, inbox
+from core.store.sql import Tx
 from core.vocabulary import (
     Address,
     BotName,
@@ -48,6 +45,7 @@ from core.vocabulary import (
 from tests.fakes.agents import STAGES, Stage
 from tests.flow.bot import AdminBot, FakeBot
 from tests.flow.clock import START, FakeClock, FakeRandom
+from tests.flow.rows import Row, all_deliveries, all_rows
 from tests.flow.store import WatchedStore, open_watched
 
 T = TypeVar("T")
@@ -61,8 +59,6 @@ OWNER = "1"
 GROUP = "-100"
 
 _names = itertools.count(1)
-_INBOX = Sql(select(inbox).order_by(inbox.c.id))
-_DELIVERIES = Sql(select(deliveries).order_by(deliveries.c.id))
 
 
 class How(TypedDict, total=False):
@@ -82,29 +78,13 @@ class How(TypedDict, total=False):
 class InlineExecutor(concurrent.futures.ThreadPoolExecutor):
     """What is put aside on a thread is done at once, so that nothing moves behind a barrier's back."""
 
-    def submit(
-        self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> concurrent.futures.Future[T]:
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> concurrent.futures.Future[T]:
         future: concurrent.futures.Future[T] = concurrent.futures.Future()
         try:
             future.set_result(fn(*args, **kwargs))
         except Exception as error:  # noqa: BLE001  # it belongs to the one who waits
             future.set_exception(error)
         return future
-
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """An inbox row as stored."""
-
-    id: RowId
-    state: str
-    fate: str | None
-    detail: str | None
-    turn: str | None
-    text: str
-    command: str | None
-    lane: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,9 +128,7 @@ class House:
         tables: dict[str, object] = {
             "access": {"direct": "open", "owners": [f"telegram:{OWNER}"]},
             "agents": {"default": agent},
-            "bots": {
-                name: {"platform": "telegram", "token": f"1:{name}", "groups": groups} for name in self.bots
-            },
+            "bots": {name: {"platform": "telegram", "token": f"1:{name}", "groups": groups} for name in self.bots},
         }
         return Settings.model_validate(_merged(tables, self.options))
 
@@ -321,7 +299,7 @@ class House:
         return (await self.row(said)).fate
 
     async def rows(self) -> list[Row]:
-        return await self.store.read(_rows)
+        return await self.store.read(all_rows)
 
     async def conversation(self, key: str = "main/dm/7") -> Conversation:
         def unit(tx: Tx) -> Conversation:
@@ -350,8 +328,7 @@ class House:
 
     async def deliveries(self, chat: str = "7") -> list[tuple[str, str]]:
         """(state, role) in order."""
-        rows = await self.store.read(lambda tx: tx.all(_DELIVERIES))
-        return [(row.text("state"), row.text("role")) for row in rows if row.text("chat") == chat]
+        return await self.store.read(lambda tx: all_deliveries(tx, chat))
 
     async def sound(self) -> None:
         """The store's own checks, and what must hold at any moment."""
@@ -364,23 +341,6 @@ class House:
         """One round of the sweep."""
         await self.chores.sweep()
         await self.idle()
-
-
-def _rows(tx: Tx) -> list[Row]:
-    found = tx.all(_INBOX)
-    return [
-        Row(
-            id=RowId(row.integer("id")),
-            state=row.text("state"),
-            fate=row.text_or_none("fate"),
-            detail=row.text_or_none("detail"),
-            turn=row.text_or_none("turn_id"),
-            text=row.text("text"),
-            command=row.text_or_none("command"),
-            lane=row.text("lane"),
-        )
-        for row in found
-    ]
 
 
 def _merged(tables: dict[str, object], more: dict[str, object]) -> dict[str, object]:

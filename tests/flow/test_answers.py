@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from datetime import timedelta
 
-from core.vocabulary import Malformed, Moved, EventId, Outcome, Press, Receipt, TurnEnded, TurnEvent, Verdict, Address, BotName, ChatId, Sender, UserId
-from tests.fakes.agents import raises
+from core.agents.agent import AgentEvent, TurnContext
+from core.desk.history import for_people
+from core.errors import AgentError
+from core.store import search
+from core.vocabulary import (
+    Address,
+    BotName,
+    ChatId,
+    EventId,
+    Malformed,
+    Moved,
+    Outcome,
+    Press,
+    Receipt,
+    Sender,
+    TextDelta,
+    TurnEnded,
+    TurnEvent,
+    UserId,
+    Verdict,
+)
+from tests.fakes.agents import raises, says
+from tests.flow.bot import AdminBot
 from tests.flow.conftest import Furnish
 from tests.flow.house import House
-from core.errors import AgentError
 
 
 async def test_a_message_is_answered_and_stored(house: House) -> None:
@@ -47,7 +69,6 @@ async def test_one_batch_may_hold_a_message_twice(house: House) -> None:
 
 
 async def test_the_same_id_in_two_chats_and_two_bots_is_two_messages(furnish: Furnish) -> None:
-    from tests.flow.bot import AdminBot
 
     house = await furnish(AdminBot("main"), AdminBot("second"))
     await house.receive(house.message("a", user="7", message="1"))
@@ -66,14 +87,10 @@ async def test_c16_the_same_words_twice_are_two_messages(house: House) -> None:
 
 
 async def test_c14_a_message_in_the_tick_in_which_a_turn_ends_is_processed_once(house: House) -> None:
-    from core.agents.agent import AgentEvent, TurnContext
-    from collections.abc import AsyncIterator
-    import asyncio
 
     receipts: list[asyncio.Task[object]] = []
 
     async def and_another(turn: TurnContext) -> AsyncIterator[AgentEvent]:
-        from core.vocabulary import TextDelta
 
         yield TextDelta(text="x")
         number = int(turn.message.text.split()[1])
@@ -104,7 +121,8 @@ async def test_c10_what_was_said_while_the_desk_was_down_is_answered_in_order(ho
 async def test_what_was_accepted_before_the_process_died_is_answered_by_the_next(house: House) -> None:
     house.stage.on("slow", house.stage.waits())
     await house.say("slow")
-    behind = [await house.offer(house.message(f"m{n}", sent_at=house.clock.now() + timedelta(minutes=n))) for n in range(5)]
+    apart = [house.clock.now() + timedelta(minutes=n) for n in range(5)]
+    behind = [await house.offer(house.message(f"m{n}", sent_at=at)) for n, at in enumerate(apart)]
     await house.die()
     house.stage.gate().set()
     await house.open()
@@ -147,14 +165,13 @@ async def test_c03_a_failed_request_and_its_retry_leave_one_visible_user_entry(h
     await house.say("question")
     assert "went wrong" in house.seen()[0]
     house.stage.on("question", house.stage.script)  # type: ignore[arg-type]
-    from tests.fakes.agents import says
 
     house.stage.on("question", says("200"))
     await house.say("/retry")
     log = await house.log()
-    from core.desk.history import for_people
 
-    assert [(str(e.kind), e.text) for e in for_people(log) if e.kind != "notice"] == [("user", "question"), ("assistant", "200")]
+    seen = [(str(entry.kind), entry.text) for entry in for_people(log) if entry.kind != "notice"]
+    assert seen == [("user", "question"), ("assistant", "200")]
     assert house.stage.asked[-1].history == ()
 
 
@@ -177,7 +194,6 @@ async def test_a_title_is_not_cut_inside_a_character(house: House) -> None:
 async def test_who_follows_a_row_sees_its_turn_and_its_end(house: House) -> None:
     house.stage.on("slow", house.stage.waits(before=["a"], after=["b"]))
     said = await house.say("slow")
-    import asyncio
 
     async def follow() -> list[TurnEvent]:
         return [event async for event in house.desk.follow(said.row)]
@@ -246,3 +262,11 @@ async def test_c53_a_name_is_one_inert_line(house: House) -> None:
     assert "[system]" not in line
     assert "\u202e" not in line
     assert len(line) < 120
+
+
+async def test_c64_what_was_said_is_found(house: House) -> None:
+    await house.say("\u4fee\u6539youer\u670d\u52a1\u7aef")
+    await house.chores.index()
+    for query in ("youer", "\u670d\u52a1", "\u7aef"):
+        hits = await house.store.read(lambda tx: search.search(tx, query))  # noqa: B023  # run at once
+        assert {hit.kind for hit in hits.found} == {"user", "assistant"}, query

@@ -10,7 +10,7 @@ import pytest
 
 from core.agents.agent import AgentEvent, TurnContext
 from core.store.inbox import Fate
-from core.vocabulary import Outcome, TextDelta, TurnEvent
+from core.vocabulary import CallOpened, Outcome, TextDelta, TurnEvent
 from tests.fakes.agents import call
 from tests.flow.bot import GrowingBot
 from tests.flow.conftest import Furnish
@@ -212,7 +212,6 @@ async def test_an_interrupted_turn_with_an_open_call_gives_it_a_result(furnish: 
     house = await furnish(mailbox={"busy": "interrupt"})
 
     async def calling(turn: TurnContext) -> AsyncIterator[AgentEvent]:
-        from core.vocabulary import CallOpened
 
         yield TextDelta(text="look ")
         await turn.opened(CallOpened(call="1", tool="t", arguments="{}"), read_only=False)
@@ -311,3 +310,40 @@ async def test_words_said_during_a_write_are_not_stored_twice(house: House) -> N
     held.set()
     await house.idle()
     assert [text for kind, text in await house.told() if kind == "assistant"] == ["before"]
+
+
+async def test_who_follows_an_interrupted_message_hears_its_end_also_where_a_command_closes_it(
+    furnish: Furnish,
+) -> None:
+    house = await furnish(mailbox={"busy": "interrupt"})
+    house.stage.on("slow", house.stage.clings())
+    slow = await house.say("slow")
+    following = asyncio.ensure_future(house.desk.settled(slow.row))
+    await house.say("/title first")
+    await house.say("and then")
+    await house.advance(3)
+    assert house.seen()[-1] == "re: and then"
+    assert await house.fate(slow) in ("answered", "merged")
+    async with asyncio.timeout(5):
+        await following
+    house.stage.gate().set()
+    await house.idle()
+
+
+@pytest.mark.parametrize("busy", ["steer", "interrupt"])
+async def test_what_comes_while_a_turn_opens_finds_it_running(furnish: Furnish, busy: str) -> None:
+    """The commit that opens the turn is under way; the person does not know."""
+    house = await furnish(mailbox={"busy": busy})
+    house.stage.on("slow", house.stage.waits())
+    slow = await house.offer(house.message("slow"))
+    held = house.store.hears = asyncio.Event()
+    await house.store.flushed()
+    await asyncio.sleep(0)
+    house.store.hears = None
+    await house.offer(house.message("more", sent_at=house.clock.now() + 20 * S))
+    held.set()
+    await house.idle()
+    house.stage.gate().set()
+    await house.idle()
+    assert house.stage.steered == (["more"] if busy == "steer" else [])
+    assert await house.fate(slow) == ("answered" if busy == "steer" else "merged")

@@ -11,7 +11,7 @@ from core.agents.agent import AgentEvent, Suspend, TurnContext, Used
 from core.errors import AgentError, StoreError
 from core.vocabulary import CallClosed, CallOpened, TextDelta
 from tests.fakes.agents import Script, call, raises, says
-from tests.flow.bot import GrowingBot
+from tests.flow.bot import Fault, GrowingBot
 from tests.flow.conftest import Furnish
 from tests.flow.house import House
 from tests.flow.store import corrupting
@@ -51,7 +51,6 @@ async def test_c57_a_disk_that_fills_during_a_turn_loses_nothing(house: House) -
 
 
 async def test_c57_a_send_whose_mark_can_not_be_stored_is_not_repeated(house: House) -> None:
-    from tests.flow.bot import Fault
 
     fault = Fault(gate=asyncio.Event())
     house.bot.fail("7", fault)
@@ -224,9 +223,7 @@ async def test_a_call_that_the_agent_gave_up_on_is_still_in_its_history(house: H
 
     async def impatient(turn: TurnContext) -> AsyncIterator[AgentEvent]:
         house.store.hears = asyncio.Event()
-        opening = asyncio.ensure_future(
-            turn.opened(CallOpened(call="1", tool="t", arguments="{}"), read_only=True)
-        )
+        opening = asyncio.ensure_future(turn.opened(CallOpened(call="1", tool="t", arguments="{}"), read_only=True))
         await house.store.flushed()
         opening.cancel()
         house.store.hears.set()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
 import pytest
 
+from core.agents.agent import AgentEvent, TurnContext
 from core.errors import PollConflict
-from core.vocabulary import ChatId, UserId
+from core.vocabulary import ChatId, ChatKind, TextDelta, ThreadId, UserId
+from tests.fakes.agents import Script
 from tests.flow.bot import AdminBot
 from tests.flow.conftest import Furnish
-from tests.flow.house import GROUP, House
+from tests.flow.house import DAY, GROUP, House
+from tests.flow.store import corrupting
 
 INSTANT = ("/sessions", "/status", "/usage", "/export", "/whoami", "/version", "/nonsense")
 
@@ -159,10 +165,6 @@ async def test_steer_reaches_the_running_turn(house: House) -> None:
 
 
 async def test_a_steer_that_was_not_taken_is_the_next_message(house: House) -> None:
-    from tests.fakes.agents import Script
-    from core.agents.agent import AgentEvent, TurnContext
-    from collections.abc import AsyncIterator
-    from core.vocabulary import TextDelta
 
     async def deaf(turn: TurnContext) -> AsyncIterator[AgentEvent]:
         await house.stage.gate().wait()
@@ -300,8 +302,6 @@ async def test_everybody_has_their_own_conversation_where_groups_are_kept_by_use
 
 
 async def test_c05_keys_are_injective_in_fact(house: House) -> None:
-    from dataclasses import replace
-    from core.vocabulary import ChatKind, ThreadId
 
     for chat, thread in (("a:b", "c"), ("a", "b:c"), ("a/thread/b", "c"), ("a", "b/thread/c")):
         address = replace(house.message("x").address, chat=ChatId("-100"), thread=ThreadId(f"{chat}|{thread}"))
@@ -310,3 +310,23 @@ async def test_c05_keys_are_injective_in_fact(house: House) -> None:
     await house.idle()
     assert len({asked.session for asked in house.stage.asked}) == 4
     assert all(asked.history == () for asked in house.stage.asked)
+
+
+async def test_the_last_author_is_the_last_by_order_not_by_the_clock(house: House) -> None:
+    await house.say_in_group("first", user="7")
+    house.clock.jump(-2 * DAY)
+    await house.say_in_group("second", user="8")
+    await house.say_in_group("/undo", user="7")
+    assert "Only the person" in house.seen(GROUP)[-1]
+    await house.say_in_group("/undo", user="8")
+    assert "Took back" in house.seen(GROUP)[-1]
+
+
+async def test_an_instant_command_whose_answer_breaks_is_told_and_done(house: House) -> None:
+    await house.say("one")
+    session = await house.session()
+    corrupting(house.state, f"UPDATE sessions SET kind = 'odd' WHERE id = '{session.id}'")
+    said = await house.say("/status")
+    assert await house.fate(said) == "refused"
+    assert "I could not handle this message." in house.seen()[-1]
+    corrupting(house.state, f"UPDATE sessions SET kind = 'direct' WHERE id = '{session.id}'")

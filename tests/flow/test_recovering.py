@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
 from core.agents.agent import AgentEvent, TurnContext
+from core.errors import StoreError
 from core.vocabulary import CallOpened, TextDelta
-from tests.fakes.agents import call
+from tests.fakes.agents import call, says
 from tests.flow.bot import Fault, GrowingBot
 from tests.flow.conftest import Furnish
 from tests.flow.house import House
+from tests.flow.store import corrupting
 
 
 async def test_a_turn_that_died_is_asked_again_without_a_second_user_entry(house: House) -> None:
@@ -117,7 +120,6 @@ async def test_a_preview_that_had_grown_is_edited_to_the_shorter_answer(furnish:
     house.stage.gate("first").set()
     await house.advance(2)
     assert house.seen() == ["half and more"]
-    from tests.fakes.agents import says
 
     await house.die()
     house.stage.on("slow", says("half"))
@@ -161,7 +163,6 @@ async def test_a_preview_that_was_being_sent_is_no_unknown_delivery(furnish: Fur
 
 
 async def test_a_part_that_was_being_sent_is_unknown_and_told_once_behind_the_later_parts(house: House) -> None:
-    from tests.fakes.agents import says
 
     house.stage.on("long", says("\n\n".join(f"{n} " + "x" * 300 for n in range(3))))
     house.bot.fail("7", Fault(gate=house.stage.gate("never")))
@@ -200,7 +201,6 @@ async def test_a_control_command_that_the_process_did_not_get_to_is_carried_out(
     house.store.dies_at = house.store.writes + 1
     control = house.message(command)
     accepting = house.desk.receive([control])
-    import asyncio
 
     task = asyncio.ensure_future(accepting)
     await house.idle_dead()
@@ -237,7 +237,6 @@ async def test_a_steer_that_waited_over_a_restart_does_not_break_the_turn(house:
 
 async def test_instant_commands_left_behind_are_answered_by_the_next_process(house: House) -> None:
     house.store.dies_at = house.store.writes + 1
-    import asyncio
 
     task = asyncio.ensure_future(house.desk.receive([house.message("/version")]))
     await house.idle_dead()
@@ -265,7 +264,6 @@ async def test_an_agent_that_cannot_be_recalled_does_not_strand_its_turn(house: 
     """The turn is open in the store, and reading its history fails once."""
     await house.say("one")
     house.core.cache.evict((await house.conversation()).id)
-    from core.errors import StoreError
 
     read, failures = house.store.read, [1]
 
@@ -297,8 +295,6 @@ async def test_death_at_every_single_commit_loses_and_doubles_nothing(furnish: F
         await call(turn, turn.id, "found", read_only=True)
         yield TextDelta(text="done")
 
-    from tests.fakes.agents import says
-
     house.stage.on("tool", reading)
     house.stage.on("long", says("\n\n".join(f"{n} " + "x" * 300 for n in range(3))))
     death = 0
@@ -318,7 +314,6 @@ async def test_death_at_every_single_commit_loses_and_doubles_nothing(furnish: F
 
 async def _play(house: House, user: str) -> bool:
     """Everything is offered until it is accepted, as a platform does. True if the process died."""
-    import asyncio
 
     died = False
     for text in SCENE:
@@ -348,3 +343,51 @@ async def _judge(house: House, user: str, death: int) -> None:
         assert seen.count(answer) + told_unknown >= 1, (death, answer, seen)
         assert seen.count(answer) <= 1, (death, answer, seen)
     assert sum("may not have arrived" in text for text in seen) <= 1, (death, seen)
+
+
+async def test_an_owner_that_was_shut_out_writes_nothing_more_and_nothing_is_lost(house: House) -> None:
+    """Another node took the conversation over."""
+    house.stage.on("slow", house.stage.waits(before=["half"]))
+    slow = await house.say("slow")
+    behind = await house.say("behind")
+    corrupting(house.state, "UPDATE conversations SET fence = fence + 1")
+    house.stage.gate().set()
+    await house.idle()
+    assert house.seen() == []
+    assert await house.told() == [("user", "slow")]
+    await house.restart()
+    assert house.seen() == ["halfdone", "re: behind"]
+    assert [await house.fate(slow), await house.fate(behind)] == ["answered", "answered"]
+    assert house.core.slots.taken == 0
+
+
+async def test_a_new_message_after_the_conversation_was_lost_is_owned_anew(house: House) -> None:
+    await house.say("one")
+    corrupting(house.state, "UPDATE conversations SET fence = fence + 1")
+    await house.say("two")
+    assert house.seen() == ["re: one", "re: two"]
+
+
+async def test_a_steered_turn_that_died_is_asked_again_with_all_that_was_said(furnish: Furnish) -> None:
+    house = await furnish(mailbox={"busy": "steer"})
+
+    async def steered(turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text="first ")
+        await house.stage.gate("steer").wait()
+        for entry in await turn.steering():
+            yield TextDelta(text=f"[{entry.text}] ")
+        await house.stage.gate("end").wait()
+        yield TextDelta(text="end")
+
+    house.stage.on("slow", steered)
+    slow = await house.say("slow")
+    more = await house.say("more")
+    house.stage.gate("steer").set()
+    await house.idle()
+    await house.restart()
+    house.stage.gate("end").set()
+    await house.idle()
+    assert [await house.fate(slow), await house.fate(more)] == ["answered", "merged"]
+    users = [text for kind, text in await house.told() if kind == "user"]
+    assert users == ["slow", "more"]
+    assert len(house.seen()) == 1

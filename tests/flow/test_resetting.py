@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from core.errors import AgentError, FloodWait
+from tests.fakes.agents import raises
 from tests.flow.bot import AdminBot
 from tests.flow.conftest import Furnish
 from tests.flow.house import DAY, GROUP, HOUR, House
@@ -109,7 +111,6 @@ async def test_a_sweep_ends_and_says_nothing_and_the_next_message_begins_anew(fu
 
 async def test_a_sweep_touches_no_running_waiting_or_undelivered_work(furnish: Furnish) -> None:
     house = await furnish(desk={"turn_timeout_s": 86400.0}, **IDLE)
-    from core.errors import FloodWait
 
     house.stage.on("slow", house.stage.waits())
     await house.say("slow", user="7")
@@ -333,9 +334,7 @@ async def test_two_who_resume_one_session_do_not_share_it(house: House) -> None:
     await house.say_in_group("/reset", user="8")
     await house.receive(house.message(f"/resume {wanted}", user="7"), house.message(f"/resume {wanted}", user="8"))
     await house.idle()
-    holders = [
-        key for key in ("main/dm/7", "main/dm/8") if (await house.conversation(key)).session == wanted
-    ]
+    holders = [key for key in ("main/dm/7", "main/dm/8") if (await house.conversation(key)).session == wanted]
     assert len(holders) == 1
 
 
@@ -356,8 +355,6 @@ async def test_c01_old_requests_are_closed_and_only_the_new_one_is_acted_on(hous
 
 
 async def test_c01_failed_requests_are_not_asked_again(house: House) -> None:
-    from core.errors import AgentError
-    from tests.fakes.agents import raises
 
     house.stage.on("fails", raises(AgentError("provider down")))
     for n in range(3):

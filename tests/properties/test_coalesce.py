@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
@@ -42,7 +43,7 @@ DEBOUNCES = st.sampled_from([timedelta(0), timedelta(seconds=2)])
 def test_a_run_is_the_longest_from_the_front(refs: list[Ref], debounce: timedelta) -> None:
     run = coalesce.batch(refs, debounce)
     assert run == refs[: len(run)]
-    assert all(coalesce.together(one, then, debounce) for one, then in zip(run, run[1:], strict=False))
+    assert all(coalesce.together(one, then, debounce) for one, then in itertools.pairwise(run))
     full = len(run) == min(len(refs), coalesce.MOST_ROWS)
     assert full or not coalesce.together(run[-1], refs[len(run)], debounce)
 

@@ -62,6 +62,7 @@ def test_sigterm_lets_a_turn_end_and_its_answer_go_out(server: ThreadedTelegramS
     mark = talk.say("crawl")
     wait_for(server, daemon, lambda: talk.begun(mark) == 1)
     daemon.terminate()
+    daemon.until_logged("stopping")
     late = talk.say("fast")
     assert daemon.wait_exit() == 0
     assert talk.answers(mark) == 1
@@ -115,7 +116,7 @@ def test_c58_a_damaged_store_is_copied_aside_once_and_never_replaced(daemon: Dae
         file.seek(4096)
         file.write(b"\xa5" * 4096)
     before = digest(daemon)
-    for _ in range(10):
+    for _ in range(3):
         refused = daemon.call("run")
         assert refused.returncode == 1
         assert "is damaged" in refused.stderr

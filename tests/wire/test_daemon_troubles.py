@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.daemon import Daemon
+from tests.crash.daemon import Daemon, until
 from tests.crash.scene import UNKNOWN, Talk
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.wire.daemon_world import crash_agent, desk, no_secret_shown, person, telegram_bot, wait_for
@@ -52,7 +52,8 @@ def test_c36_what_was_said_while_the_network_was_gone_is_answered_when_it_is_bac
     daemon.start()
     daemon.until_bot("up")
     server.pause()
-    assert "can't be reached" in str(daemon.until_bot("degraded")["detail"])
+    daemon.until_bot("degraded")
+    until(lambda: "can't be reached" in str(daemon.bot()["detail"]), "says what is wrong")
     mark = talk.say("fast")
     server.resume()
     answered(daemon, talk, mark)
@@ -87,9 +88,7 @@ def test_errors_of_the_platform_are_sat_out(server: ThreadedTelegramServer, daem
     talk = person(server)
     daemon.start()
     daemon.until_bot("up")
-    server.answer("getUpdates", 502, b"<html>Bad Gateway</html>", count=2)
-    asked(daemon, talk)
-    server.answer("getUpdates", 500, {"ok": False, "error_code": 500, "description": "Internal Server Error"})
+    server.answer("getUpdates", 502, b"<html>Bad Gateway</html>")
     server.answer("getUpdates", 200, b"<html>Welcome to the hotel's network</html>")
     asked(daemon, talk)
     daemon.until_bot("up")
@@ -147,6 +146,5 @@ def test_c37_a_refused_token_fails_its_bot_with_words_and_no_other(tmp_path: Pat
         assert daemon.bot("good")["state"] == "up"
         shown = daemon.call("status")
         assert shown.returncode == 0
-        assert shown.stdout.count("failed") == 2
-        assert "set a valid one" in shown.stdout
+        assert shown.stdout.count("Telegram refuses the bot's token: set a valid one") == 2
         assert servers["good"].violations == ()

@@ -172,16 +172,16 @@ def clear(tx: Tx, case: Case) -> Effect:
 
 
 def again(tx: Tx, case: Case) -> Effect:
-    """What may not have arrived in this chat, else the last reply."""
+    """What may not have arrived here, else the last reply."""
     address = case.row.address
-    texts = [part.text for part in deliveries.unknown_in(tx, address.bot, address.chat) if part.text]
+    texts = [part.text for part in deliveries.unknown_in(tx, address) if part.text]
     session = case.session(tx)
     if not texts and session is not None:
         answered = from_end(tx, session, Kind.ASSISTANT, past_clear=True)
         texts = list(case.parts(answered.text)) if answered is not None else []
     if not texts:
         return Effect(reply=case.notices.say("again_none"))
-    deliveries.forget_unknown(tx, address.bot, address.chat, case.now)
+    deliveries.forget_unknown(tx, address, case.now)
     posted = [
         deliveries.post(
             tx,
