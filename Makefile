@@ -3,9 +3,12 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 ARGS ?=
+# More than there are cores: many tests wait for a process that was killed.
+JOBS ?= 4
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 PACKAGES := bots core config
 COMPILE := $(BIN)/python -m compileall -q
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-warn-script-location -c constraints.txt
+PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-warn-script-location -c constraints.txt
 
 # Without compiled bytecode a start takes two to four times as long.
 unexport PYTHONDONTWRITEBYTECODE
@@ -17,7 +20,7 @@ run: .venv/installed  ## Start the desk; ARGS="--config FILE --state DIR"
 	@exec $(BIN)/frontdesk run $(ARGS)
 
 test: .venv/developing  ## All tests but the long crash rounds and the benchmarks
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 check: .venv/developing  ## Style, types, imports between the parts, house rules
 	@$(BIN)/ruff check
@@ -27,7 +30,7 @@ check: .venv/developing  ## Style, types, imports between the parts, house rules
 	@$(BIN)/python -m pytest -q tests/test_house_rules.py
 
 crash: .venv/developing  ## Kill the real process twenty times at every point
-	@FRONTDESK_CRASH_ROUNDS=20 $(BIN)/python -m pytest -m crash $(ARGS)
+	@FRONTDESK_CRASH_ROUNDS=20 $(PYTEST) -m crash $(ARGS)
 
 bench: .venv/developing  ## Figures beside their budgets, as one table
 	@$(BIN)/python -m tests.bench $(ARGS)

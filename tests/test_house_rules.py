@@ -32,7 +32,7 @@ BOUNDARIES: Final = {
     "delivery lane": ("core/delivery/lane.py", "hand_over"),
     "delivery, parts": ("core/delivery/outbox.py", "Outbox.parts"),
     "agent": ("core/desk/turn.py", "RunningTurn._consume"),
-    "agent, made": ("core/desk/recall.py", "_make"),
+    "agent, made": ("core/desk/recall.py", "recall"),
     "instant command": ("core/desk/instants.py", "Instants._text"),
 }
 """Where everything may be caught, each with its reason at the line. A handler that ends in `raise` needs none."""

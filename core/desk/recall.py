@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 
 import structlog
 
-from core.agents.agent import Agent, AgentEvent, AgentSpec, TurnContext
+from core.agents.agent import AgentEvent, TurnContext
 from core.agents.cache import CachedAgent, weight
 from core.agents.signature import sign
 from core.desk import history
 from core.desk.admit import Admitted
 from core.desk.house import House
-from core.errors import AgentError
+from core.errors import AgentError, StoreError
 from core.store import entries
 from core.store.entries import Entry
 
@@ -43,22 +43,21 @@ async def recall(house: House, admitted: Admitted, *, anew: bool = False) -> Cac
         cached = house.cache.take(conversation.id, signature)
         if cached is not None:
             return cached
-    past = await _past(house, admitted) if admitted.head else []
-    return CachedAgent(signature=signature, agent=_make(house, spec), history=past, bytes=weight(past))
+    try:
+        past = await _past(house, admitted) if admitted.head else []
+        agent = house.agents.make(spec)
+    except StoreError:
+        raise
+    except Exception as fault:  # agent: a log that can't be folded or a factory that fails is told like any fault
+        log.exception("agent_not_made", agent=spec.name)
+        return CachedAgent(signature=signature, agent=BrokenAgent(fault), history=[], bytes=0)
+    return CachedAgent(signature=signature, agent=agent, history=past, bytes=weight(past))
 
 
 async def _past(house: House, admitted: Admitted) -> list[Entry]:
     """What the model is shown before this turn's message. A new attempt finds rewound entries behind it."""
     log_ = await house.store.read(lambda tx: entries.of_session(tx, admitted.session.id))
     return [entry for entry in history.for_model(log_) if entry.seq < admitted.message.seq]
-
-
-def _make(house: House, spec: AgentSpec) -> Agent:
-    try:
-        return house.agents.make(spec)
-    except Exception as fault:  # agent: its factory is somebody else's code; the turn fails with it
-        log.exception("agent_not_made", agent=spec.name)
-        return BrokenAgent(fault)
 
 
 def keep(house: House, admitted: Admitted, cached: CachedAgent, learned: list[Entry], head: int) -> None:

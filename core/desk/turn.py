@@ -15,6 +15,7 @@ from core.agents.agent import AgentEvent, Suspend, Used
 from core.agents.cache import CachedAgent
 from core.delivery.preview import Preview
 from core.delivery.split import is_blank
+from core.desk import history
 from core.desk.admit import Admitted
 from core.desk.coalesce import Ref
 from core.desk.commands.table import argument
@@ -319,6 +320,8 @@ class RunningTurn:
             await asyncio.wait(self._commits)
         preview = await self._preview.close()
         text = self._so_far()
+        if self._outcome is Outcome.SUSPENDED and not history.open_calls(self._added):
+            self._outcome = Outcome.DONE  # there is nothing that anybody could answer
         if self._outcome is Outcome.DONE and is_blank(text):
             self._outcome, self._notice = Outcome.FAILED, self._house.notices.say("agent_empty")
         whole = self._outcome in (Outcome.DONE, Outcome.SUSPENDED) or preview is not None

@@ -65,6 +65,7 @@ def set_up(secrets: Iterable[str], *, level: str = "INFO", stream: TextIO | None
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(out)
+    handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name.partition(".")[0] in OURS)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *shared],
@@ -73,6 +74,4 @@ def set_up(secrets: Iterable[str], *, level: str = "INFO", stream: TextIO | None
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
-    for name in OURS:
-        logging.getLogger(name).setLevel(level)
+    root.setLevel(level)

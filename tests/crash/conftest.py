@@ -9,6 +9,7 @@ import pytest
 
 pytest.register_assert_rewrite("tests.crash.scene", "tests.crash.daemon")
 
+from tests.crash.nursery import Nursery  # noqa: E402
 from tests.crash.scene import Scene  # noqa: E402  # after the line above
 from tests.fakes.telegram import ThreadedTelegramServer  # noqa: E402
 
@@ -19,9 +20,15 @@ def server() -> Iterator[ThreadedTelegramServer]:
         yield made
 
 
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    with Nursery() as made:
+        yield made
+
+
 @pytest.fixture
-def scene(server: ThreadedTelegramServer, sqlite_template: Path, tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(server, tmp_path)
+def scene(server: ThreadedTelegramServer, nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Scene]:
+    made = Scene(server, tmp_path, nursery)
     made.put_store(sqlite_template)
     with made.daemon:
         yield made

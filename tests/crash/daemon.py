@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Protocol, Self
 
 from core.errors import NotRunning, VerbFailed
 from core.service.socket import SOCKET_NAME, Json
 from core.service.socket_client import ask
 from core.store.open import database_at
 from core.store.sql import Tx
+from tests.crash.nursery import Nursery, Order
 
 ROOT: Final = Path(__file__).parents[2]
 FRONTDESK: Final = (str(Path(sys.executable).with_name("frontdesk")),)
@@ -39,6 +40,17 @@ def until(holds: Callable[[], bool], what: str, *, timeout_s: float = PATIENCE_S
         pause.wait(LOOK_S)
 
 
+class Process(Protocol):
+    """What is used of `subprocess.Popen`."""
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float) -> int: ...
+    def kill(self) -> None: ...
+    def terminate(self) -> None: ...
+
+
 @dataclass
 class Daemon:
     """One desk in `home`: its config, its state, and the process that runs it, if one does."""
@@ -47,7 +59,7 @@ class Daemon:
     config: str = ""
     environ: Mapping[str, str] = field(default_factory=dict)
     url: str | None = None
-    process: subprocess.Popen[bytes] | None = None
+    process: Process | None = None
     starts: int = 0
 
     def __post_init__(self) -> None:
@@ -69,6 +81,10 @@ class Daemon:
     @property
     def config_file(self) -> Path:
         return self.home / "frontdesk.toml"
+
+    @property
+    def output_file(self) -> Path:
+        return self.home / f"stdout-{self.starts}"
 
     @property
     def log_file(self) -> Path:
@@ -94,14 +110,28 @@ class Daemon:
         plain = {"PATH": os.environ["PATH"], "HOME": str(self.home), "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
         return {**plain, **self.environ}
 
-    def start(self, *command: str) -> subprocess.Popen[bytes]:
+    def start(self, *command: str) -> Process:
         """`frontdesk run`, or another command with the same arguments."""
         self.starts += 1
-        with open(self.home / f"stdout-{self.starts}", "wb") as out, open(self.log_file, "wb") as err:
+        with open(self.output_file, "wb") as out, open(self.log_file, "wb") as err:
             self.process = subprocess.Popen(
                 [*(command or FRONTDESK), "run", *self.arguments],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment, cwd=self.home,
             )  # fmt: skip
+        return self.process
+
+    def start_in(self, nursery: Nursery, *arguments: str) -> Process:
+        """The same, forked; the arguments are those of `tests.crash.victim` before `run`."""
+        self.starts += 1
+        self.process = nursery.bear(
+            Order(
+                argv=[*arguments, "run", *self.arguments],
+                environ=self.environment,
+                cwd=str(self.home),
+                stdout=str(self.output_file),
+                stderr=str(self.log_file),
+            )
+        )
         return self.process
 
     def call(self, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -21,13 +20,13 @@ from core.store.deliveries import UNKNOWN_NOTICE
 from core.store.open import DATABASE_FILE
 from core.store.sql import Row, Sql, Tx
 from tests.crash.daemon import PATIENCE_S, Daemon, until
+from tests.crash.nursery import Nursery
 from tests.fakes.agents_crash import closing, opening
 from tests.fakes.telegram import Chat, ThreadedTelegramServer, User
 
 ROUNDS: Final = int(os.environ.get("FRONTDESK_CRASH_ROUNDS", "3"))
 FEW: Final = max(1, ROUNDS // 3)
 """Rounds of what another test has in another form."""
-VICTIM: Final = (sys.executable, "-m", "tests.crash.victim")
 APART_S: Final = 60
 """Between the send times of two messages, so that they are never taken for one."""
 
@@ -54,7 +53,7 @@ def open_work(tx: Tx, but: str = "") -> int:
     return tx.number(_OPEN, but=but)
 
 
-def config(server: ThreadedTelegramServer, home: Path, *, url: str | None = None, more: str = "") -> str:
+def config(server: ThreadedTelegramServer, home: Path, *, url: str | None = None) -> str:
     """Everybody may talk to the crash agent, and no hour of the day resets anything."""
     store = f"[store]\nurl = {json.dumps(url)}\n" if url else ""
     return f"""
@@ -70,7 +69,6 @@ journal = {json.dumps(str(home / "journal"))}
 [bots.telegram]
 token = "{server.token}"
 api_base = "{server.url}"
-{more}
 """
 
 
@@ -126,10 +124,11 @@ class Talk:
 class Scene:
     """One store, one account, and daemons that come and go."""
 
-    def __init__(self, server: ThreadedTelegramServer, home: Path, *, url: str | None = None, more: str = "") -> None:
+    def __init__(self, server: ThreadedTelegramServer, home: Path, nursery: Nursery, *, url: str | None = None) -> None:
         self.server = server
+        self.nursery = nursery
         self.talks: list[Talk] = []
-        self.daemon = Daemon(home, config=config(server, home, url=url, more=more), url=url)
+        self.daemon = Daemon(home, config=config(server, home, url=url), url=url)
 
     @property
     def armed(self) -> Path:
@@ -163,7 +162,7 @@ class Scene:
 
     def start(self, point: str = "nowhere", fatal: int = 1) -> None:
         """A daemon that will die at the point once it is armed."""
-        self.daemon.start(*VICTIM, point, str(fatal), str(self.armed))
+        self.daemon.start_in(self.nursery, point, str(fatal), str(self.armed))
 
     def arm(self) -> None:
         self.armed.touch()

@@ -11,6 +11,7 @@ from sqlalchemy import text as verbatim
 
 from core.store.sql import Sql
 from tests.conftest import POSTGRES
+from tests.crash.nursery import Nursery
 from tests.crash.scene import ROUNDS, Scene
 from tests.fakes.telegram import ThreadedTelegramServer
 
@@ -37,8 +38,10 @@ def killed_inside(scene: Scene, table: int) -> None:
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
-def test_killed_inside_a_migration(server: ThreadedTelegramServer, tmp_path: Path, round_: int) -> None:
-    scene = Scene(server, tmp_path)
+def test_killed_inside_a_migration(
+    server: ThreadedTelegramServer, nursery: Nursery, tmp_path: Path, round_: int
+) -> None:
+    scene = Scene(server, tmp_path, nursery)
     with scene.daemon:
         killed_inside(scene, 1 + round_ * 5 % 12)
 
@@ -56,8 +59,8 @@ def bare_postgres_url(postgres_template: str) -> Iterator[str]:
 
 
 def test_killed_inside_a_migration_on_postgres(
-    server: ThreadedTelegramServer, tmp_path: Path, bare_postgres_url: str
+    server: ThreadedTelegramServer, nursery: Nursery, tmp_path: Path, bare_postgres_url: str
 ) -> None:
-    scene = Scene(server, tmp_path, url=bare_postgres_url)
+    scene = Scene(server, tmp_path, nursery, url=bare_postgres_url)
     with scene.daemon:
         killed_inside(scene, 6)

@@ -64,15 +64,20 @@ def fatal_in(round_: int, seen: Seen) -> int:
     return 1 if round_ % 2 or seen.kind == "crawl" else 2
 
 
-def die(scene: Scene, talk: Talk, kind: str, fatal: int) -> str:
-    """Say what the daemon dies of; its mark."""
+def die(scene: Scene, talk: Talk, kind: str, fatal: int, *, alone: bool) -> str:
+    """Say what the daemon dies of; its mark. What is `alone` has nothing behind it until then."""
     scene.arm()
     if fatal == 2:
         talk.say(kind)
         scene.settle()
-        return talk.say(kind)
-    mark = talk.say(kind)
-    talk.say("fast")
+        mark = talk.say(kind)
+    else:
+        mark = talk.say(kind)
+        if not alone:
+            talk.say("fast")
+    scene.wait_death()
+    if fatal == 1 and alone:
+        talk.say("fast")
     return mark
 
 
@@ -85,8 +90,7 @@ def killed_at(scene: Scene, point: str, seen: Seen, *, rounds: int) -> None:
     scene.start(point, fatal_in(1, seen))
     for round_ in range(1, rounds + 1):
         talk = scene.talk()
-        mark = die(scene, talk, seen.kind, fatal_in(round_, seen))
-        scene.wait_death()
+        mark = die(scene, talk, seen.kind, fatal_in(round_, seen), alone=point == "offset_held")
         scene.start(point, fatal_in(round_ + 1, seen))
         scene.settle()
         told = Seen(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.crash.nursery import Nursery
 from tests.crash.scene import Scene
 from tests.crash.test_kill_points import POINTS, VARIANTS, killed_at
 from tests.fakes.telegram import ThreadedTelegramServer
@@ -15,8 +16,8 @@ pytestmark = pytest.mark.crash
 
 
 @pytest.fixture
-def scene(server: ThreadedTelegramServer, postgres_url: str, tmp_path: Path) -> Iterator[Scene]:
-    made = Scene(server, tmp_path, url=postgres_url)
+def scene(server: ThreadedTelegramServer, nursery: Nursery, postgres_url: str, tmp_path: Path) -> Iterator[Scene]:
+    made = Scene(server, tmp_path, nursery, url=postgres_url)
     with made.daemon:
         yield made
 

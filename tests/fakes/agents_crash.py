@@ -51,6 +51,8 @@ class CrashAgent:
             return
         again = f"run {mark}" in self._noted()
         self._note("run", mark)
+        if kind in ("tool", "look"):
+            await self._use_tool(turn, mark, read_only=kind == "look")
         yield TextDelta(text=f"{opening(mark)} ")
         if kind == "shrink":
             yield TextDelta(text=closing(mark))
@@ -60,8 +62,8 @@ class CrashAgent:
                 yield TextDelta(text=f"word{word} ")
         if kind == "hold":
             await asyncio.Event().wait()
-        if kind in ("tool", "look", "work"):
-            await self._use_tool(turn, mark, read_only=kind == "look")
+        if kind == "work":
+            await self._use_tool(turn, mark, read_only=False)
         if kind == "long":
             yield TextDelta(text="\n".join(f"{mark} line {line:03} of a long answer to this." for line in range(LINES)))
             yield TextDelta(text="\n")

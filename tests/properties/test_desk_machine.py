@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Coroutine
@@ -20,28 +19,21 @@ import structlog
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from sqlalchemy import func, select
 
 from core.agents.agent import AgentEvent, TurnContext
-from core.desk.history import for_model
 from core.errors import AgentError, ChatDead, FloodWait, NotSent, Rejected, StoreError, Unknown
-from core.store import conversations, entries, sessions, turns
-from core.store.conversations import ConversationId
-from core.store.entries import Kind
 from core.store.open import DATABASE_FILE, open_store
-from core.store.sql import Sql, Tx
-from core.store.tables import deliveries
 from core.vocabulary import Message, TextDelta, Verdict
-from tests.fakes.agents import STAGES, Asked, call, told
+from tests.fakes.agents import STAGES, call
 from tests.flow.bot import Fault, GrowingBot
 from tests.flow.house import GROUP, House, Said
+from tests.flow.judges import answered_twice, judge, judge_asked, marks
 
 T = TypeVar("T")
 
 PLACES = ("7", "8", GROUP)
 PEOPLE = ("7", "7", "7", "8", "1")
 """One more than the others, so that much happens in one conversation."""
-MARK = re.compile(r"\bc(-?\d+)\.(\d+)\b")
 COMMANDS = (
     "/reset", "/reset TEXT", "/stop", "/steer TEXT", "/queue TEXT", "/undo", "/undo 2", "/retry", "/clear", "/resume",
     "/resume 2", "/again", "/title TEXT", "/status", "/sessions", "/export", "/help", "/usage",
@@ -51,11 +43,6 @@ FAULTS: tuple[Fault, ...] = (
     Fault(error=NotSent("x")), Fault(error=FloodWait(20)), Fault(error=Unknown("x")),
     Fault(error=Unknown("x"), applied=True), Fault(error=Rejected("x")), Fault(error=ChatDead("x")),
 )  # fmt: skip
-
-
-def marks(text: str) -> list[tuple[str, int]]:
-    """(place, number) of everything quoted in a text."""
-    return [(place, int(number)) for place, number in MARK.findall(text)]
 
 
 async def answer(turn: TurnContext, manner: str, house: House) -> AsyncIterator[AgentEvent]:
@@ -84,14 +71,6 @@ async def answer(turn: TurnContext, manner: str, house: House) -> AsyncIterator[
                     continue
         case _:
             pass
-
-
-_TWICE = Sql(
-    select(deliveries.c.turn_id, func.count())
-    .where(deliveries.c.role == "reply", deliveries.c.turn_id.isnot(None))
-    .group_by(deliveries.c.turn_id, deliveries.c.part)
-    .having(func.count() > 1)
-)
 
 
 class DeskMachine(RuleBasedStateMachine):
@@ -299,12 +278,12 @@ class DeskMachine(RuleBasedStateMachine):
     @invariant()
     def every_word_is_where_it_belongs(self) -> None:
         if hasattr(self, "house"):
-            self.run(self.house.store.read(lambda tx: _judge(tx, self.plain)))
+            self.run(self.house.store.read(lambda tx: judge(tx, self.plain, PLACES)))
 
     @invariant()
     def nothing_is_answered_or_shown_twice(self) -> None:
         if hasattr(self, "house"):
-            assert self.run(self.house.store.read(lambda tx: tx.all(_TWICE))) == []
+            assert self.run(self.house.store.read(answered_twice)) == 0
             for chat in self.house.bot.chats.values():
                 shown = [one.delivery for one in chat]
                 assert len(shown) == len(set(shown))
@@ -313,7 +292,7 @@ class DeskMachine(RuleBasedStateMachine):
     def an_agent_is_shown_the_fold_of_the_log(self) -> None:
         if hasattr(self, "house"):
             asked, self.house.stage.asked = self.house.stage.asked, []
-            self.run(self.house.store.read(lambda tx: _judge_asked(tx, asked)))
+            self.run(self.house.store.read(lambda tx: judge_asked(tx, asked)))
 
     def teardown(self) -> None:
         try:
@@ -346,41 +325,6 @@ class DeskMachine(RuleBasedStateMachine):
         await house.sound()
         assert house.core.slots.taken == 0
         assert house.desk.router._boxes == {}  # no owner without work
-
-
-def _judge(tx: Tx, plain: set[int]) -> None:
-    for session in sessions.latest(tx, 1000):
-        log = entries.of_session(tx, session.id)
-        words = [mark for entry in log if entry.kind is Kind.USER for mark in marks(entry.text)]
-        calls = [entry.data.get("call") for entry in for_model(log) if entry.kind is Kind.TOOL_CALL]
-        assert len(calls) == len(set(calls)), "what a dead attempt did is still shown"
-        for entry in log:
-            if entry.kind is Kind.ASSISTANT and entry.turn is not None:
-                asked = {mark for e in log if e.kind is Kind.USER and e.turn == entry.turn for mark in marks(e.text)}
-                assert set(marks(entry.text)) <= asked, (entry.text, asked)
-            if entry.turn is not None:
-                turn = turns.get(tx, entry.turn)
-                assert turn.session == session.id
-                heard = {place for place, number in marks(entry.text) if words.count((place, number)) == 1}
-                assert heard <= {_place(tx, turn.conversation)}, entry
-        for place in PLACES:
-            numbers = [number for where, number in words if where == place and number in plain]
-            once = list(dict.fromkeys(numbers))  # /retry says it again
-            assert once == sorted(once), (place, numbers)
-
-
-def _judge_asked(tx: Tx, asked: list[Asked]) -> None:
-    for one in asked:
-        log = entries.of_session(tx, one.session)
-        first = next(entry.seq for entry in log if entry.turn == one.turn and entry.kind is Kind.USER)
-        before = [entry for entry in log if entry.seq < first]
-        assert one.history == told(for_model(before)), one
-        assert one.text in [entry.text for entry in log if entry.turn == one.turn]
-
-
-def _place(tx: Tx, conversation: ConversationId) -> str:
-    """Where a conversation takes place: the chat in its key."""
-    return conversations.keys_of(tx, conversation)[0].rpartition("/")[2]
 
 
 async def _nothing() -> AsyncIterator[AgentEvent]:

@@ -274,4 +274,4 @@ def audit_session(shown: object, key: str) -> None:
     assert all(set(entry) == {"seq", "kind", "text", "turn_id", "at", "sender"} for entry in shown["entries"])
     assert [entry["seq"] for entry in shown["entries"]] == list(range(1, len(shown["entries"]) + 1))
     kinds = [entry["kind"] for entry in shown["entries"]]
-    assert kinds == ["user", "assistant", "tool_call", "tool_result", "assistant"]
+    assert kinds == ["user", "tool_call", "tool_result", "assistant"]

@@ -1,0 +1,148 @@
+"""Daemons in a tenth of the time: a process that has imported everything forks each one.
+
+Importing is what a start costs, and a crash suite starts hundreds. What is forked then runs `tests.crash.victim` like
+any other process: its own arguments, environment, files and threads; kill -9 ends it alone. The wire tests start the
+real command from nothing.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn, Self
+
+import core.main  # noqa: F401  # for the forked ones
+from tests.crash import victim
+
+ROOT: Final = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What is to be run, and where its output goes."""
+
+    argv: Sequence[str]
+    environ: Mapping[str, str]
+    cwd: str
+    stdout: str
+    stderr: str
+
+
+class Child:
+    """A forked daemon, with what is used of `subprocess.Popen`."""
+
+    def __init__(self, nursery: Nursery, pid: int) -> None:
+        self.pid = pid
+        self._nursery = nursery
+        self._handle = os.pidfd_open(pid)
+        self._code: int | None = None
+
+    def poll(self) -> int | None:
+        return self._look(0.0)
+
+    def wait(self, timeout: float) -> int:
+        code = self._look(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired("tests.crash.victim", timeout)
+        return code
+
+    def kill(self) -> None:
+        self._send(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self._send(signal.SIGTERM)
+
+    def _send(self, number: signal.Signals) -> None:
+        if self.poll() is None:
+            signal.pidfd_send_signal(self._handle, number)
+
+    def _look(self, timeout_s: float) -> int | None:
+        if self._code is None:
+            ended, _, _ = select.select([self._handle], [], [], timeout_s)
+            if ended:
+                self._code = self._nursery.ask({"reap": self.pid})
+                os.close(self._handle)
+        return self._code
+
+
+class Nursery:
+    """The other end: `with Nursery() as nursery: child = nursery.bear(order)`."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.crash.nursery"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait(10.0)
+
+    def bear(self, order: Order) -> Child:
+        return Child(self, self.ask({"bear": vars(order)}))
+
+    def ask(self, question: Mapping[str, object]) -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(question).encode() + b"\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+
+def main() -> None:
+    gc.freeze()
+    for line in sys.stdin.buffer:
+        question = json.loads(line)
+        if "reap" in question:
+            _, status = os.waitpid(question["reap"], 0)
+            answer = os.waitstatus_to_exitcode(status)
+        elif not (answer := os.fork()):
+            _become(Order(**question["bear"]))
+        print(answer, flush=True)
+
+
+def _become(order: Order) -> NoReturn:
+    """Never returns: whatever happens ends the process, as the interpreter would."""
+    code = 1
+    try:
+        for number, (path, flags) in enumerate(
+            [
+                (os.devnull, os.O_RDONLY),
+                (order.stdout, os.O_WRONLY | os.O_CREAT),
+                (order.stderr, os.O_WRONLY | os.O_CREAT),
+            ]
+        ):
+            os.dup2(os.open(path, flags, 0o600), number)
+        os.closerange(3, 20)
+        os.chdir(order.cwd)
+        os.environ.clear()
+        os.environ.update(order.environ)
+        sys.argv = ["victim", *order.argv]
+        victim.main()
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except BaseException:  # noqa: BLE001  # the process's own boundary
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    main()
