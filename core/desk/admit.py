@@ -14,7 +14,7 @@ from core.people.names import one_line
 from core.service.notices import Notices
 from core.store import conversations, deliveries, entries, inbox, sessions, turns
 from core.store.conversations import Conversation, ConversationId, SessionId
-from core.store.deliveries import Parcel, Posted
+from core.store.deliveries import Posted
 from core.store.entries import Draft, Entry, Kind
 from core.store.inbox import Waiting
 from core.store.sessions import ResetContext, Session
@@ -78,7 +78,8 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
     if intent.carry is None:
         session = close_suspended(tx, conversation, session, intent.now)
     session, told = entries.append(tx, session, drafts, intent.now)
-    posted += [deliveries.post(tx, _notice(conversation, first, entry.text), intent.now) for entry in told]
+    here = replace(first.address, reply_to=None)
+    posted += [deliveries.say(tx, here, first.kind, one.text, intent.now, conversation.id) for one in told]
     head = session.model_head
     session, said = entries.append(tx, session, [_user_draft(session, rows, intent)], intent.now)
     heard = max(last.received_at, session.last_human_at)
@@ -176,18 +177,6 @@ def close_suspended(tx: Tx, conversation: Conversation, session: Session, now: d
 def result_of(call: Entry, text: str) -> Draft:
     """A result that we give ourselves to a call without one."""
     return Draft(kind=Kind.TOOL_RESULT, text=text, data={"call": call.data.get("call"), "failed": True}, turn=call.turn)
-
-
-def _notice(conversation: Conversation, first: Waiting, text: str) -> Parcel:
-    return Parcel(
-        conversation=conversation.id,
-        turn=None,
-        role=deliveries.NOTICE,
-        part=1,
-        address=replace(first.address, reply_to=None),
-        kind=first.kind,
-        text=text,
-    )
 
 
 def _user_draft(session: Session, rows: Sequence[Waiting], intent: Intent) -> Draft:

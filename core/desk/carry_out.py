@@ -8,10 +8,10 @@ from datetime import datetime
 
 from core.desk.commands.effects import EFFECTS, Case, Effect
 from core.desk.commands.table import parse
-from core.desk.record import Ending, close_turn, say
+from core.desk.record import Ending, close_turn
 from core.desk.resets import Policy
 from core.service.notices import Notices
-from core.store import conversations, inbox
+from core.store import conversations, deliveries, inbox
 from core.store.conversations import Conversation, ConversationId, SessionId
 from core.store.deliveries import Posted
 from core.store.inbox import Fate, Lane, Waiting
@@ -68,7 +68,7 @@ def carry_out(tx: Tx, order: Order) -> Done:
     effect = _effect(tx, conversation, row, order, len(closed))
     posted += effect.posted
     if effect.reply:
-        posted.append(say(tx, row, row.kind, effect.reply, order.now, conversation.id))
+        posted.append(deliveries.say(tx, row.address, row.kind, effect.reply, order.now, conversation.id))
     if effect.message is not None:
         inbox.become_message(tx, row.id, effect.message)
     else:

@@ -150,7 +150,7 @@ class Desk:
     async def settled(self, row: RowId) -> None:
         async for _ in self.follow(row):
             pass
-        address = await self._house.store.read(lambda tx: inbox.address_of(tx, row))
+        address = await self._house.store.read(lambda tx: inbox.came_from(tx, row))
         if address is not None:
             await self._house.outbox.quiet(address.bot, address.chat)
 

@@ -11,10 +11,9 @@ import structlog
 from core.desk.coalesce import ref_of
 from core.desk.commands.instant import ANSWERS, Question
 from core.desk.house import House
-from core.desk.record import say
 from core.desk.refuse import refuse_broken, refuse_stale
 from core.errors import StoreError
-from core.store import inbox
+from core.store import deliveries, inbox
 from core.store.deliveries import Posted
 from core.store.inbox import Fate, Waiting
 from core.store.sql import Tx
@@ -99,4 +98,4 @@ class Instants:
 def _reply(tx: Tx, row: Waiting, parts: Sequence[str], now: datetime) -> list[Posted]:
     if not inbox.finish(tx, row.id, Fate.ANSWERED, now, row.command or ""):
         return []
-    return [say(tx, row.address, row.kind, text, now, row.conversation) for text in parts]
+    return [deliveries.say(tx, row.address, row.kind, text, now, row.conversation) for text in parts]

@@ -12,11 +12,10 @@ from core.desk.coalesce import Ref, ref_of
 from core.desk.commands.table import UNKNOWN, parse
 from core.desk.gate import Decision, Drop, Pass, Stranger
 from core.desk.house import House
-from core.desk.record import say
 from core.people.access import Access, identity_of
 from core.people.names import one_line, storable
 from core.service.notices import Notices
-from core.store import conversations, inbox, people
+from core.store import conversations, deliveries, inbox, people
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
 from core.store.inbox import Arrival, Fate, Lane
@@ -180,7 +179,7 @@ class Intake:
         return receipt
 
     def _say(self, arrival: Arrival, text: str) -> None:
-        self.posted.append(say(self._tx, arrival.address, arrival.kind, text, self._now))
+        self.posted.append(deliveries.say(self._tx, arrival.address, arrival.kind, text, self._now))
 
     # the rest
 

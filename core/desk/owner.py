@@ -16,10 +16,11 @@ from core.desk.carry_out import Done, Order, carry_out
 from core.desk.coalesce import Ref
 from core.desk.house import House
 from core.desk.recall import keep, recall
-from core.desk.record import Ending, record, say
+from core.desk.record import Ending, record
 from core.desk.refuse import refuse_broken, refuse_stale
 from core.desk.turn import Listener, RunningTurn
 from core.errors import StoreError
+from core.store import deliveries
 from core.store.conversations import ConversationId, SessionId
 from core.store.deliveries import Posted
 from core.store.turns import Turn
@@ -200,7 +201,9 @@ class Owner:
 
     async def tell(self, ref: Ref, text: str) -> None:
         now = self._house.clock.now()
-        posted = await self._house.store.write(lambda tx: say(tx, ref.address, ref.kind, text, now, self.conversation))
+        posted = await self._house.store.write(
+            lambda tx: deliveries.say(tx, ref.address, ref.kind, text, now, self.conversation)
+        )
         self._house.outbox.push([posted])
 
     def _turn(self) -> RunningTurn:

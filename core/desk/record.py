@@ -11,11 +11,10 @@ from core.store import conversations, deliveries, entries, inbox, sessions, turn
 from core.store.conversations import ConversationId
 from core.store.deliveries import Parcel, Posted
 from core.store.entries import Draft, Entry, Kind
-from core.store.inbox import Waiting
 from core.store.sessions import Session
 from core.store.sql import Tx
 from core.store.turns import Turn
-from core.vocabulary import Address, ChatKind, Outcome
+from core.vocabulary import Outcome
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,14 +121,3 @@ def _parcel(turn: Turn, role: str, part: int, text: str, state: str) -> Parcel:
         conversation=turn.conversation, turn=turn.id, role=role, part=part, address=turn.address, kind=turn.kind,
         text=text, state=state,
     )  # fmt: skip
-
-
-def say(
-    tx: Tx, row: Waiting | Address, kind: ChatKind, text: str, now: datetime, conversation: ConversationId | None = None
-) -> Posted:
-    """Put one notice into the outbox, in answer to a row or to an address."""
-    address = row.address if isinstance(row, Waiting) else row
-    parcel = Parcel(
-        conversation=conversation, turn=None, role=deliveries.NOTICE, part=1, address=address, kind=kind, text=text
-    )
-    return deliveries.post(tx, parcel, now)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from core.desk.coalesce import Ref
-from core.desk.record import say
 from core.service.notices import Notices
-from core.store import inbox
+from core.store import deliveries, inbox
 from core.store.deliveries import Posted
 from core.store.inbox import Fate
 from core.store.sql import Tx
@@ -21,7 +20,8 @@ def refuse_stale(tx: Tx, refs: Sequence[Ref], now: datetime, notices: Notices) -
     for ref in closed:
         chats.setdefault((ref.address.bot, ref.address.chat, ref.address.thread), []).append(ref)
     return [
-        say(tx, some[-1].address, some[-1].kind, notices.say("stale", count=len(some)), now) for some in chats.values()
+        deliveries.say(tx, some[-1].address, some[-1].kind, notices.say("stale", count=len(some)), now)
+        for some in chats.values()
     ]
 
 
@@ -29,4 +29,4 @@ def refuse_broken(tx: Tx, ref: Ref, reference: str, now: datetime, notices: Noti
     """Close a row that can't be handled, and say so with a reference to the log."""
     if not inbox.finish(tx, ref.id, Fate.REFUSED, now, f"internal:{reference}"):
         return []
-    return [say(tx, ref.address, ref.kind, notices.say("internal", reference=reference), now)]
+    return [deliveries.say(tx, ref.address, ref.kind, notices.say("internal", reference=reference), now)]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.desk.record import say
 from core.errors import VerbFailed
-from core.store import people
+from core.store import deliveries, people
 from core.store.deliveries import Posted
 from core.store.people import Person, Role
 from core.store.sql import Tx
@@ -31,7 +30,7 @@ def approve(tx: Tx, code: str, person_id: str, now: datetime, *, welcome: str, h
     people.add(tx, person, now)
     people.unpair(tx, pairing.code)
     address = Address(bot=pairing.bot, chat=pairing.chat)
-    return Approved(person=person, posted=say(tx, address, pairing.kind, welcome, now))
+    return Approved(person=person, posted=deliveries.say(tx, address, pairing.kind, welcome, now))
 
 
 def role_named(name: str) -> Role:

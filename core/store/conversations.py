@@ -9,9 +9,10 @@ from typing import NewType
 from sqlalchemy import delete, select, update
 
 from core.errors import FenceLost
+from core.store.addresses import address_of
 from core.store.sql import Row, Sql, Tx, insert, integer, text, to_us
 from core.store.tables import conversations, keys
-from core.vocabulary import Address, BotName, ChatId, ChatKind, ThreadId
+from core.vocabulary import Address, ChatKind
 
 ConversationId = NewType("ConversationId", int)
 """Unique in the store."""
@@ -56,7 +57,7 @@ _TELL = Sql(update(conversations).where(_c.id == integer("row")).values(told=tex
 
 
 def _from_row(row: Row) -> Conversation:
-    session, thread = row.text_or_none("session_id"), row.text_or_none("thread")
+    session = row.text_or_none("session_id")
     return Conversation(
         id=ConversationId(row.integer("id")),
         session=None if session is None else SessionId(session),
@@ -64,11 +65,7 @@ def _from_row(row: Row) -> Conversation:
         fence=row.integer("fence"),
         agent=row.text_or_none("agent"),
         model=row.text_or_none("model"),
-        address=Address(
-            bot=BotName(row.text("bot")),
-            chat=ChatId(row.text("chat")),
-            thread=None if thread is None else ThreadId(thread),
-        ),
+        address=address_of(row),
         kind=ChatKind(row.text("kind")),
         told=row.text_or_none("told"),
     )

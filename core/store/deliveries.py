@@ -13,10 +13,11 @@ from datetime import datetime
 
 from sqlalchemy import delete, func, literal, select, union_all, update
 
+from core.store.addresses import address_of
 from core.store.conversations import ConversationId
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import deliveries
-from core.vocabulary import Address, BotName, ChatId, ChatKind, DeliveryId, MessageId, ThreadId, TurnId
+from core.vocabulary import Address, BotName, ChatId, ChatKind, DeliveryId, MessageId, TurnId
 
 QUEUED, SENDING, SENT, FAILED, UNKNOWN = "queued", "sending", "sent", "failed", "unknown"
 PREVIEW, REPLY, NOTICE, UNKNOWN_NOTICE = "preview", "reply", "notice", "unknown_notice"
@@ -173,19 +174,14 @@ _FORGET = Sql(
 
 def _from_row(row: Row) -> Posted:
     conversation, turn = row.integer_or_none("conversation_id"), row.text_or_none("turn_id")
-    thread, reply_to, message = row.text_or_none("thread"), row.text_or_none("reply_to"), row.text_or_none("message")
+    message = row.text_or_none("message")
     return Posted(
         id=DeliveryId(row.integer("id")),
         conversation=None if conversation is None else ConversationId(conversation),
         turn=None if turn is None else TurnId(turn),
         role=row.text("role"),
         part=row.integer("part"),
-        address=Address(
-            bot=BotName(row.text("bot")),
-            chat=ChatId(row.text("chat")),
-            thread=None if thread is None else ThreadId(thread),
-            reply_to=None if reply_to is None else MessageId(reply_to),
-        ),
+        address=address_of(row, row.text_or_none("reply_to")),
         kind=ChatKind(row.text("kind")),
         text=row.text("text"),
         state=row.text("state"),
@@ -209,6 +205,16 @@ def post(tx: Tx, parcel: Parcel, at: datetime) -> Posted:
         address=address, kind=parcel.kind, text=parcel.text, state=parcel.state, message=None,
         attempts=int(parcel.state == SENDING), not_before=None, created_at=at,
     )  # fmt: skip
+
+
+def say(
+    tx: Tx, address: Address, kind: ChatKind, said: str, at: datetime, conversation: ConversationId | None = None
+) -> Posted:
+    """Store one notice."""
+    notice = Parcel(
+        conversation=conversation, turn=None, role=NOTICE, part=1, address=address, kind=kind, text=said
+    )  # fmt: skip
+    return post(tx, notice, at)
 
 
 def get(tx: Tx, delivery: DeliveryId) -> Posted:

@@ -12,10 +12,11 @@ from enum import StrEnum
 
 from sqlalchemy import and_, delete, func, select, update
 
+from core.store.addresses import address_of
 from core.store.conversations import ConversationId
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import idempotency, inbox
-from core.vocabulary import Address, BotName, ChatId, ChatKind, MessageId, RowId, ThreadId, TurnId
+from core.vocabulary import Address, ChatKind, MessageId, RowId, TurnId
 
 
 class Lane(StrEnum):
@@ -189,13 +190,8 @@ _FORGET = Sql(
 
 
 def _address(row: Row) -> Address:
-    thread, message = row.text_or_none("thread"), row.text_or_none("message")
-    return Address(
-        bot=BotName(row.text("bot")),
-        chat=ChatId(row.text("chat")),
-        thread=None if thread is None else ThreadId(thread),
-        reply_to=None if message is None or row.text("kind") == ChatKind.DIRECT else MessageId(message),
-    )
+    """Among others, an answer names the message that it answers."""
+    return address_of(row, None if row.text("kind") == ChatKind.DIRECT else row.text_or_none("message"))
 
 
 def _waiting(row: Row) -> Waiting:
@@ -274,7 +270,7 @@ def kept(tx: Tx, row: RowId) -> Kept | None:
     return None if found is None else _kept(found)
 
 
-def address_of(tx: Tx, row: RowId) -> Address | None:
+def came_from(tx: Tx, row: RowId) -> Address | None:
     """Where a row came from."""
     found = tx.one(_GET, id=row)
     return None if found is None else _address(found)

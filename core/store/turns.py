@@ -10,10 +10,11 @@ from datetime import datetime
 
 from sqlalchemy import func, select, update
 
+from core.store.addresses import address_of
 from core.store.conversations import ConversationId, SessionId
 from core.store.sql import Row, Sql, Tx, insert, integer, text, to_us
 from core.store.tables import turns
-from core.vocabulary import Address, BotName, ChatId, ChatKind, MessageId, Outcome, ThreadId, TurnId
+from core.vocabulary import Address, ChatKind, Outcome, TurnId
 
 RUNNING = "running"
 
@@ -67,7 +68,6 @@ _USED = Sql(select(_t.usage).where(_t.session_id == text("session"), _t.usage.is
 
 
 def _from_row(row: Row) -> Turn:
-    thread, reply_to = row.text_or_none("thread"), row.text_or_none("reply_to")
     return Turn(
         id=TurnId(row.text("id")),
         conversation=ConversationId(row.integer("conversation_id")),
@@ -75,12 +75,7 @@ def _from_row(row: Row) -> Turn:
         state=row.text("state"),
         attempt=row.integer("attempt"),
         author=row.text("author"),
-        address=Address(
-            bot=BotName(row.text("bot")),
-            chat=ChatId(row.text("chat")),
-            thread=None if thread is None else ThreadId(thread),
-            reply_to=None if reply_to is None else MessageId(reply_to),
-        ),
+        address=address_of(row, row.text_or_none("reply_to")),
         kind=ChatKind(row.text("kind")),
         user_seq=row.integer("user_seq"),
         agent=row.text("agent"),

@@ -25,8 +25,6 @@ from tests.fakes.agents_crash import closing, opening
 from tests.fakes.telegram import Chat, ThreadedTelegramServer, User
 
 ROUNDS: Final = int(os.environ.get("FRONTDESK_CRASH_ROUNDS", "3"))
-FEW: Final = max(1, ROUNDS // 3)
-"""Rounds of what another test has in another form."""
 APART_S: Final = 60
 """Between the send times of two messages, so that they are never taken for one."""
 

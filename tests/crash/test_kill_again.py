@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text as verbatim
 
 from core.store.sql import Sql
-from tests.crash.scene import FEW, ROUNDS, UNKNOWN, Scene
+from tests.crash.scene import ROUNDS, UNKNOWN, Scene
 
 pytestmark = pytest.mark.crash
 
@@ -21,7 +21,7 @@ def attempts(scene: Scene, mark: str) -> int:
 def test_killed_while_it_recovers(scene: Scene) -> None:
     """The transaction that takes the turn up again is undone with the process: it counts as no attempt."""
     scene.start("admitted")
-    for _ in range(FEW):
+    for _ in range(ROUNDS):
         talk = scene.talk()
         scene.arm()
         mark = talk.say("fast")
@@ -40,7 +40,7 @@ def test_killed_while_it_recovers(scene: Scene) -> None:
 def test_a_message_that_kills_is_left_after_the_third_time(scene: Scene) -> None:
     """Only the death of the process counts; what waits behind it is answered."""
     scene.start("first_word")
-    for _ in range(FEW):
+    for _ in range(ROUNDS):
         talk = scene.talk()
         mark = ""
         scene.arm()
@@ -62,7 +62,7 @@ def test_a_message_that_kills_is_left_after_the_third_time(scene: Scene) -> None
 def test_killed_as_it_tells_of_an_unknown_answer(scene: Scene) -> None:
     """The notice is told once, and no notice speaks of a notice; /again then sends the answer."""
     scene.start("sent_unmarked")
-    for _ in range(FEW):
+    for _ in range(ROUNDS):
         talk = scene.talk()
         scene.arm()
         mark = talk.say("fast")

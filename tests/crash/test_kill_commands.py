@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text as verbatim
 
 from core.store.sql import Sql
-from tests.crash.scene import FEW, RESET, ROUNDS, Scene, Talk
+from tests.crash.scene import RESET, ROUNDS, Scene, Talk
 
 pytestmark = pytest.mark.crash
 
@@ -52,7 +52,7 @@ def test_a_reset_is_carried_out_once(scene: Scene, point: str) -> None:
 def test_a_reset_that_was_accepted_ends_what_came_before_it_and_nothing_after(scene: Scene) -> None:
     closed: dict[str, str] = {}
     scene.start("reset_accepted")
-    for _ in range(FEW):
+    for _ in range(ROUNDS):
         talk = scene.talk()
         scene.arm()
         running = talk.say("crawl")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.crash.scene import FEW, INTERRUPTED, ROUNDS, UNKNOWN, Scene, Talk
+from tests.crash.scene import INTERRUPTED, ROUNDS, UNKNOWN, Scene, Talk
 
 pytestmark = pytest.mark.crash
 
@@ -54,8 +54,8 @@ VARIANTS = {
     "sent_unmarked": Seen(kind="long", unknown=1),
 }
 CASES = [
-    pytest.param(point, seen, rounds, id=f"{point}-{seen.kind}")
-    for table, rounds in ((POINTS, ROUNDS), (VARIANTS, FEW))
+    pytest.param(point, seen, id=f"{point}-{seen.kind}")
+    for table in (POINTS, VARIANTS)
     for point, seen in table.items()
 ]
 
@@ -81,9 +81,9 @@ def die(scene: Scene, talk: Talk, kind: str, fatal: int, *, alone: bool) -> str:
     return mark
 
 
-@pytest.mark.parametrize(("point", "seen", "rounds"), CASES)
-def test_killed_at(scene: Scene, point: str, seen: Seen, rounds: int) -> None:
-    killed_at(scene, point, seen, rounds=rounds)
+@pytest.mark.parametrize(("point", "seen"), CASES)
+def test_killed_at(scene: Scene, point: str, seen: Seen) -> None:
+    killed_at(scene, point, seen, rounds=ROUNDS)
 
 
 def killed_at(scene: Scene, point: str, seen: Seen, *, rounds: int) -> None:

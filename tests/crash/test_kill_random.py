@@ -12,7 +12,7 @@ from tests.crash.scene import INTERRUPTED, ROUNDS, Scene, Talk
 
 pytestmark = pytest.mark.crash
 
-KILLS = 3
+KILLS = 5
 KINDS = ("fast", "fast", "slow", "tool", "look", "long", "work")
 
 _TURNS = Sql(
