@@ -21,8 +21,9 @@ CAPABILITIES: Final = Capabilities(
     text_unit=TextUnit.UTF16,
     edit_interval_s=1.0,
     # https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: one message a second in a chat
-    # with short bursts, 20 a minute in a group (5 + 60/4), 30 a second in all (3 + 25: the way there may close gaps up).
-    direct_pace=Pace(interval_s=1.0, burst=5),
+    # with short bursts, 20 a minute in a group (5 + 60/4), 30 a second in all (3 + 25). The bursts leave one or two to
+    # spare, since the way there may close gaps up.
+    direct_pace=Pace(interval_s=1.0, burst=4),
     group_pace=Pace(interval_s=4.0, burst=5),
     account_pace=Pace(interval_s=1 / 25, burst=3),
     typing_interval_s=4.5,  # a chat action lasts 5 s: https://core.telegram.org/bots/api#sendchataction

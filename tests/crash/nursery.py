@@ -104,15 +104,22 @@ class Nursery:
 
 
 def main() -> None:
+    """Until the end of the questions; who asked may have been killed, so nobody is left behind."""
     gc.freeze()
+    alive: set[int] = set()
     for line in sys.stdin.buffer:
         question = json.loads(line)
         if "reap" in question:
-            _, status = os.waitpid(question["reap"], 0)
+            pid, status = os.waitpid(question["reap"], 0)
+            alive.discard(pid)
             answer = os.waitstatus_to_exitcode(status)
         elif not (answer := os.fork()):
             _become(Order(**question["bear"]))
+        else:
+            alive.add(answer)
         print(answer, flush=True)
+    for pid in alive:
+        os.kill(pid, signal.SIGKILL)
 
 
 def _become(order: Order) -> NoReturn:

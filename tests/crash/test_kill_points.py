@@ -26,6 +26,8 @@ class Seen:
     tool_uses: int = 0
     interrupted: int = 0
     unknown: int = 0
+    first: bool = False
+    """Only as its chat's first message: it takes long, or another one before it could make a difference."""
 
 
 POINTS = {
@@ -37,12 +39,12 @@ POINTS = {
     "preview_stored": Seen(kind="slow", runs=2),
     "preview_arrived": Seen(kind="slow", runs=2, begun=2),
     "preview_known": Seen(kind="slow", runs=2),
-    "mid_stream": Seen(kind="crawl", runs=2),
+    "mid_stream": Seen(kind="crawl", runs=2, first=True),
     "call_stored": Seen(kind="tool", answers=0, begun=0, interrupted=1),
     "call_done": Seen(kind="tool", answers=0, begun=0, interrupted=1, tool_uses=1),
     "result_stored": Seen(kind="tool", answers=0, begun=0, interrupted=1, tool_uses=1),
     "inside_record": Seen(kind="fast", runs=2),
-    "recorded": Seen(kind="fast", answers=0, begun=0, unknown=1),
+    "recorded": Seen(kind="fast", answers=0, begun=0, unknown=1, first=True),
     "between_parts": Seen(kind="long"),
     "sent_unmarked": Seen(kind="fast", unknown=1),
 }
@@ -61,7 +63,7 @@ CASES = [
 
 
 def fatal_in(round_: int, seen: Seen) -> int:
-    return 1 if round_ % 2 or seen.kind == "crawl" else 2
+    return 1 if round_ % 2 or seen.first else 2
 
 
 def die(scene: Scene, talk: Talk, kind: str, fatal: int, *, alone: bool) -> str:
@@ -101,6 +103,7 @@ def killed_at(scene: Scene, point: str, seen: Seen, *, rounds: int) -> None:
             tool_uses=scene.tool_uses(mark),
             interrupted=talk.count(INTERRUPTED),
             unknown=talk.count(UNKNOWN),
+            first=seen.first,
         )
         assert told == seen, talk.texts
         assert [talk.answers(other) for other in talk.marks if other != mark] == [1]
