@@ -20,6 +20,7 @@ from core.assembly import furnish
 from core.chance import SystemRandom
 from core.clock import SystemClock
 from core.desk.desk import Desk
+from core.errors import VerbFailed
 from core.ports import Bot
 from core.service import logs, schedule
 from core.service.notices import Notices
@@ -32,7 +33,7 @@ from core.service.supervisor import BotHealth, Supervisor
 from core.service.verbs import Verbs
 from core.store import facts
 from core.store.engine import Store
-from core.store.open import open_store
+from core.store.open import exists, open_store
 from core.store.sql import Tx
 from core.vocabulary import BotName
 
@@ -171,14 +172,19 @@ def _accounts(tx: Tx, bots: list[BotName]) -> dict[BotName, str]:
 async def offline(loaded: Loaded) -> AsyncIterator[Mapping[str, Verb]]:
     """The verbs, while no daemon runs: opens the store, and so holds its lock. Raises `StoreError`."""
     clock = SystemClock()
-    store = open_store(loaded.settings.store.url_in(loaded.state_dir), loaded.state_dir)
+    url = loaded.settings.store.url_in(loaded.state_dir)
+    if not exists(url, loaded.state_dir):
+        raise VerbFailed(
+            f"no desk has run here ({loaded.state_dir}); start one with `frontdesk run`, or name another --state"
+        )
+    store = open_store(url, loaded.state_dir)
     try:
         yield Verbs(
             store,
             clock=clock,
             random=SystemRandom(clock),
             notices=Notices(loaded.settings.desk.language),
-            running=StoreStatus(store),
+            running=StoreStatus(store, clock.now),
             has_owners=bool(loaded.settings.access.owners),
         ).table()
     finally:

@@ -25,7 +25,7 @@ from bots.telegram import inbound, markup, outbound
 from config.settings import TelegramSettings
 from core.errors import BotError, BotRejected, FloodWait, NotSent, PollConflict, Rejected, StoreError, Unknown
 from core.ports import Clock, Desk, Random
-from core.vocabulary import Address, BotName, Capabilities, Delivery, MessageId
+from core.vocabulary import Address, BotName, Capabilities, ChatId, Delivery, MessageId, UserId
 
 _LOG: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -54,7 +54,7 @@ PATIENCE: Final = Patience()
 
 
 class TelegramBot:
-    """`ports.Bot` with `CanEdit` and `CanType`. It sends while `run` runs; before and after it raises `NotSent`."""
+    """`ports.Bot` with `CanEdit`, `CanType` and `KnowsAdmins`. It sends while `run` runs, else it raises `NotSent`."""
 
     platform: Final = "telegram"
 
@@ -97,6 +97,9 @@ class TelegramBot:
 
     async def typing(self, address: Address) -> None:
         await self._say(lambda api: outbound.typing(api, address))
+
+    async def is_admin(self, chat: ChatId, user: UserId) -> bool:
+        return await self._say(lambda api: outbound.is_admin(api, chat, user))
 
     async def _say(self, act: Callable[[telegram.Bot], Awaitable[_T]]) -> _T:
         if self._line is None:

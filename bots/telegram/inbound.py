@@ -23,6 +23,7 @@ from core.vocabulary import (
     Malformed,
     Message,
     MessageId,
+    Moved,
     Sender,
     UserId,
 )
@@ -94,7 +95,10 @@ def read(update: object, us: Account) -> Inbound | None:
     return None
 
 
-def _message(event: EventId, message: _Json, us: Account) -> Message | None:
+def _message(event: EventId, message: _Json, us: Account) -> Message | Moved | None:
+    if _opt(message, "migrate_to_chat_id", int) is not None:
+        old = Address(bot=us.bot, chat=ChatId(str(_int(_get(message, "chat", dict), "id"))))
+        return Moved(event=event, address=old, to=ChatId(str(_int(message, "migrate_to_chat_id"))))
     said = _said(message, us)
     if said is None:
         return None
@@ -183,9 +187,12 @@ class _Span:
 
 
 def _heard(words: str, spans: Sequence[_Span], us: Account) -> tuple[str, bool] | None:
-    """The text without our name at its start, and whether it names us. None if it is another bot's command."""
+    """The text without our name at its start, and whether it names us. None if it is another bot's command. A command
+    without a name may be for any bot of the group: it counts where it answers us, as any other message."""
     if command := _COMMAND.match(words):
-        return (_without_suffix(words, us), True) if command[2] is None or _is_name(command[2], us) else None
+        if command[2] is not None and not _is_name(command[2], us):
+            return None
+        return _without_suffix(words, us), command[2] is not None or bool(_naming(words, spans, us))
     naming = _naming(words, spans, us)
     first = next((span for span in naming if span.start == 0), None)
     if first is None:

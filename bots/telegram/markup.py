@@ -2,8 +2,7 @@
 
 markdown-it-py parses (CommonMark with strikethrough and tables; HTML and reference definitions stay literal, since both
 would vanish) and this module walks its tokens once. Spans are kept in code points while the text grows; at the end they
-are cut where Telegram forbids overlaps, trimmed and counted in UTF-16. Rules of the entities: Bot API, `MessageEntity`
-and "Formatting options"; trimming: tdlib, `fix_formatted_text`.
+are cut where Telegram forbids overlaps, trimmed (as tdlib does) and counted in UTF-16 (Bot API, `MessageEntity`).
 """
 
 import re
@@ -15,6 +14,7 @@ from markdown_it import MarkdownIt
 from markdown_it.common.normalize_url import normalizeLink
 from markdown_it.token import Token
 
+from bots.telegram.addresses import bare_address
 from bots.telegram.spoiler import spoiler_bars
 from bots.telegram.table import grid, surplus
 from core.delivery.split import is_blank, split, utf16_units, whole_characters
@@ -25,10 +25,10 @@ LIMIT_UTF16 = 4096
 ENTITIES_PER_MESSAGE = 100
 """Entities beyond this many are ignored by Telegram (limits of the Bot API)."""
 
-# Targets that Telegram takes; one that it refuses would cost the whole message its entities.
+# Targets that Telegram takes; one that it refuses would cost the whole message its entities. tg://user pings somebody.
 _LINKED = re.compile(
     r"https?://(?:[^\s/?#@]*@)?(?:(?:[^\s.:/?#@]+\.)+[^\s.:/?#@]{2,}|localhost)(?::\d{1,5})?(?:[/?#]\S*)?"
-    r"|tg://\S+|mailto:[^@\s]+@[^@\s.]+\.[^@\s]+",
+    r"|tg://(?!user\b)\S+|mailto:[^@\s]+@[^@\s.]+\.[^@\s]+",
     re.IGNORECASE,
 )
 _BREAK = re.compile(r"<br ?/?>", re.IGNORECASE)
@@ -113,7 +113,7 @@ class _Parser(MarkdownIt):
 
 def _parser(*literal: str) -> _Parser:
     parser = _Parser("commonmark", {"html": False, "maxNesting": _DEEPEST})
-    parser.enable(["strikethrough", "table"])
+    parser.enable(["strikethrough", "table"]).inline.ruler.before("escape", "bare_address", bare_address)
     parser.disable(["reference", "html_block", "html_inline", "text_join", *literal])
     return parser
 

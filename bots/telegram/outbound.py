@@ -14,17 +14,17 @@ from telegram import error as sdk
 
 from bots.telegram import markup
 from core.errors import BotError, BotRejected, ChatDead, FloodWait, NotSent, PollConflict, Rejected, Unknown
-from core.vocabulary import Address, Capabilities, Delivery, MessageId, Pace, TextUnit
+from core.vocabulary import Address, Capabilities, ChatId, Delivery, MessageId, Pace, TextUnit, UserId
 
 CAPABILITIES: Final = Capabilities(
     text_limit=4096,  # after entities: https://core.telegram.org/bots/api#sendmessage
     text_unit=TextUnit.UTF16,
     edit_interval_s=1.0,
     # https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: one message a second in a chat
-    # with short bursts, 20 a minute in a group (5 + 60/4), 30 a second in all (3 + 25). The bursts leave one or two to
+    # with short bursts, 20 a minute in a group (4 + 60/4), 30 a second in all (3 + 25). The bursts leave one or two to
     # spare, since the way there may close gaps up.
     direct_pace=Pace(interval_s=1.0, burst=4),
-    group_pace=Pace(interval_s=4.0, burst=5),
+    group_pace=Pace(interval_s=4.0, burst=4),
     account_pace=Pace(interval_s=1 / 25, burst=3),
     typing_interval_s=4.5,  # a chat action lasts 5 s: https://core.telegram.org/bots/api#sendchataction
 )
@@ -106,6 +106,12 @@ async def typing(api: telegram.Bot, address: Address) -> None:
     if address.thread is not None:
         arguments["message_thread_id"] = address.thread
     await call(api, "send_Chat_Action", arguments)
+
+
+async def is_admin(api: telegram.Bot, chat: ChatId, user: UserId) -> bool:
+    """Whether a person runs a group (`ChatMember.status`). Raises `telegram.error.TelegramError`."""
+    member = await call(api, "get_Chat_Member", {"chat_id": chat, "user_id": int(user)})
+    return isinstance(member, dict) and member.get("status") in ("creator", "administrator")
 
 
 async def _say(api: telegram.Bot, method: str, source: str, where: dict[str, object]) -> Any:

@@ -44,6 +44,9 @@ def chat(context: typer.Context, config: ConfigOption = None, state: StateOption
 def check(context: typer.Context, config: ConfigOption = None, state: StateOption = None) -> None:
     """Check the config: "ok" and what to be warned of, or every fault and exit code 78."""
     loaded = place_of(context, config, state).load()
+    from core.assembly import agents_of
+
+    agents_of(loaded.settings)
     print("ok", *(f"warning: {warning}" for warning in loaded.warnings), sep="\n", flush=True)
 
 

@@ -31,6 +31,9 @@ class Place:
 
 
 def place_of(context: typer.Context, config: Path | None, state: Path | None) -> Place:
-    """What stands at the verb, completed by what stands before it."""
+    """What stands at the verb, completed by what stands before it. Raises `typer.BadParameter` for an empty name."""
+    for option, value in (("--config", config), ("--state", state)):
+        if value is not None and value == Path():
+            raise typer.BadParameter("the name is empty; a variable may be unset", param_hint=option)
     before = context.find_object(Place) or Place()
     return Place(config=config or before.config, state=state or before.state)

@@ -22,7 +22,7 @@ from core.errors import (
     Unknown,
     Unreachable,
 )
-from core.ports import Bot, CanEdit, Clock, Random
+from core.ports import Bot, CanEdit, CanType, Clock, Random
 from core.service.notices import Notices
 from core.store import deliveries
 from core.store.deliveries import Posted
@@ -33,6 +33,8 @@ from core.vocabulary import Address, BotName, ChatId, Delivery, MessageId
 log = structlog.get_logger("frontdesk.delivery")
 
 LONGEST_BACKOFF_S = 60.0
+NOTICE_AFTER_S = 2.0
+"""What kept a platform from answering is often over by then; the notice about it is said once, so it is not risked."""
 LONGEST_WAIT_S = 86_400.0
 """A wait that the last process wrote down is not believed beyond this: its clock may have been wrong."""
 PAGE = 100
@@ -208,6 +210,9 @@ class Lane:
             await self._still(self._workshop.held[self.bot].wait())
         await self._wait(posted)
         posted = self._queue[0]
+        if posted.role == deliveries.UNKNOWN_NOTICE and not await accepts(bot, posted):
+            await self._later(posted, LONGEST_BACKOFF_S / 4, NotSent("the chat takes nothing yet"))
+            return
         async with self.hold:
             if posted.state != deliveries.SENDING:
                 await self._workshop.store.write(lambda tx: deliveries.sending(tx, posted.id))
@@ -319,7 +324,8 @@ class Lane:
 
         log.warning("delivery_unknown", bot=self.bot, delivery=posted.id, why=str(why))
         await self._mark(posted, mark)
-        self._queue.extend(notice for notice in notices if notice is not None)
+        soon = self._workshop.clock.now() + timedelta(seconds=NOTICE_AFTER_S)
+        self._queue.extend(replace(notice, not_before=soon) for notice in notices if notice is not None)
 
     async def _dead(self, posted: Posted, why: ChatDead) -> None:
         """The platform refuses the chat: nothing that waits for it can arrive. Its next inbound makes new parts."""
@@ -347,6 +353,17 @@ class Lane:
             lambda tx: deliveries.settle(tx, anew, posted.text, deliveries.QUEUED, posted.role)
         )
         self._queue[0] = replace(anew, state=deliveries.QUEUED)
+
+
+async def accepts(bot: Bot, posted: Posted) -> bool:
+    """Does the platform take anything for this chat? Asked with what leaves no trace, before what is said only once."""
+    if not isinstance(bot, CanType):
+        return True
+    try:
+        await bot.typing(_address(posted))
+    except SendError:
+        return False
+    return True
 
 
 async def hand_over(bot: Bot, posted: Posted) -> Fate:

@@ -27,6 +27,7 @@ from core.vocabulary import (
     DeliveryId,
     Inbound,
     Message,
+    Moved,
     Outcome,
     Receipt,
     RowId,
@@ -102,6 +103,8 @@ class Desk:
         self._told_full.clear()
         self._dispatch(accepted)
         for inbound in batch:
+            if isinstance(inbound, Moved):
+                log.warning("chat_moved", bot=inbound.address.bot, was=inbound.address.chat, now=inbound.to)
             self._heard(inbound.address.bot, now)
             house.outbox.wake(inbound.address.bot, inbound.address.chat)
         return accepted.receipts

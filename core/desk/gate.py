@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.delivery.split import is_blank
+from core.desk.commands.table import parse
 from core.people.access import EVERY_GROUP, Access
 from core.store.people import Role
 from core.vocabulary import ChatKind, Message
@@ -30,14 +32,15 @@ Decision = Pass | Drop | Stranger
 
 
 def judge(message: Message, access: Access, role: Role | None) -> Decision:
-    """`role` is the sender's, None for a stranger. A sender without a user id is never a person."""
+    """`role` is the sender's, None for a stranger. A sender without a user id is never a person. In a group a command
+    of ours needs no name: where there are several bots, platforms put the name into what people pick from a menu."""
     if message.sender.is_bot:
         return Drop(reason="bot")
     if message.sender.user is None:
         return Drop(reason="not_a_person")
     if role is Role.BLOCKED:
         return Drop(reason="blocked")
-    if not message.text.strip() and not message.attachments:
+    if is_blank(message.text) and not message.attachments:
         return Drop(reason="empty")
     return _direct(access, role) if message.kind is ChatKind.DIRECT else _group(message, access, role)
 
@@ -45,11 +48,11 @@ def judge(message: Message, access: Access, role: Role | None) -> Decision:
 def _direct(access: Access, role: Role | None) -> Decision:
     if access.direct == "off":
         return Drop(reason="direct_off")
-    if role is not None and role is not Role.GUEST:
+    if role is not None:
         return Pass(role=role)
     match access.direct:
         case "open":
-            return Pass(role=role or Role.GUEST)
+            return Pass(role=Role.GUEST)
         case "pairing":
             return Stranger()
         case "allow":
@@ -59,6 +62,11 @@ def _direct(access: Access, role: Role | None) -> Decision:
 def _group(message: Message, access: Access, role: Role | None) -> Decision:
     if message.address.chat not in access.groups and EVERY_GROUP not in access.groups:
         return Drop(reason="group_not_listed")
-    if not message.addressed:
+    if not message.addressed and not _is_command(message.text):
         return Drop(reason="not_addressed")
     return Pass(role=role or Role.GUEST)
+
+
+def _is_command(text: str) -> bool:
+    parsed = parse(text)
+    return parsed is not None and parsed.command is not None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
+from core.delivery.split import is_blank
 from core.desk import gate, keys
 from core.desk.coalesce import Ref, ref_of
 from core.desk.commands.table import UNKNOWN, parse
@@ -189,7 +190,7 @@ class Intake:
         bare = _bare(offer, edit.event, edit.address, edit.edited_at)
         receipt = self._drop(bare, Fate.IGNORED, "edit")
         text = storable(edit.text)
-        if receipt.verdict is Verdict.IGNORED and identity is not None and text.strip():
+        if receipt.verdict is Verdict.IGNORED and identity is not None and not is_blank(text):
             dedupe = _message_key(edit.address, edit.message)
             inbox.edit(self._tx, offer.account, dedupe, identity, text)
         return receipt

@@ -33,6 +33,16 @@ def approve(tx: Tx, code: str, person_id: str, now: datetime, *, welcome: str, h
     return Approved(person=person, posted=deliveries.say(tx, address, pairing.kind, welcome, now))
 
 
+def give_role(tx: Tx, person_id: str, role: Role, *, has_owners: bool) -> Person | None:
+    """The person as it is then; None if there is none. Raises `VerbFailed` where nobody would own the desk any more:
+    the next stranger who is let in would."""
+    before = next((person for person in people.everybody(tx) if person.id == person_id), None)
+    last = before is not None and before.role is Role.OWNER and people.owners(tx) == 1 and not has_owners
+    if last and role is not Role.OWNER:
+        raise VerbFailed("this is the only owner; make somebody else owner first, or name one in [access] owners")
+    return people.set_role(tx, person_id, role)
+
+
 def role_named(name: str) -> Role:
     """Raises `VerbFailed`."""
     try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 
 from core.desk.house import House
 from core.service.socket import Json
@@ -14,10 +15,11 @@ from core.store.engine import Store
 from core.store.sql import Tx
 
 DAY = timedelta(days=1)
+OUTBOX = ("queued", "unknown", "failed")
 
 
-def _counts(tx: Tx, house: House) -> tuple[dict[str, int], dict[str, int], int]:
-    return turns.counts(tx), deliveries.counts(tx, house.clock.now() - DAY), inbox.pending_count(tx)
+def _counts(tx: Tx, now: datetime) -> tuple[dict[str, int], dict[str, int], int]:
+    return turns.counts(tx), deliveries.counts(tx, now - DAY), inbox.pending_count(tx)
 
 
 class DaemonStatus:
@@ -30,7 +32,7 @@ class DaemonStatus:
 
     async def status(self) -> Json:
         house = self._house
-        open_turns, outbox, pending = await house.store.read(lambda tx: _counts(tx, house))
+        open_turns, outbox, pending = await house.store.read(lambda tx: _counts(tx, house.clock.now()))
         return {
             "ready": self.ready,
             "bots": [
@@ -56,7 +58,7 @@ class DaemonStatus:
                 "evictions": house.cache.evictions,
             },
             "inbox": {"pending": pending},
-            "outbox": {name: outbox.get(name, 0) for name in ("queued", "unknown", "failed")},
+            "outbox": {name: outbox.get(name, 0) for name in OUTBOX},
         }
 
     def push(self, posted: Posted) -> None:
@@ -66,18 +68,19 @@ class DaemonStatus:
 class StoreStatus:
     """`verbs.Running` while no daemon runs: nothing is ready, and what is committed goes out at the next start."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
         self._store = store
+        self._now = now
 
     async def status(self) -> Json:
-        pending = await self._store.read(inbox.pending_count)
+        open_turns, outbox, pending = await self._store.read(lambda tx: _counts(tx, self._now()))
         return {
             "ready": False,
             "bots": [],
-            "turns": {"running": 0, "waiting": 0, "suspended": 0},
+            "turns": {"running": 0, "waiting": 0, "suspended": open_turns.get("suspended", 0)},
             "cache": {"agents": 0, "hits": 0, "misses": 0, "evictions": 0},
             "inbox": {"pending": pending},
-            "outbox": {"queued": 0, "unknown": 0, "failed": 0},
+            "outbox": {name: outbox.get(name, 0) for name in OUTBOX},
         }
 
     def push(self, posted: Posted) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from core.errors import VerbFailed
-from core.people.pairing import approve, role_named
+from core.people.pairing import approve, give_role, role_named
 from core.ports import Clock, Random
 from core.service.notices import Notices
 from core.service.socket import Json, Verb
@@ -182,7 +182,7 @@ class Verbs:
 
     async def _role(self, args: Mapping[str, Json]) -> Json:
         person_id, role = _argument(args, "id"), role_named(_argument(args, "role"))
-        person = await self._store.write(lambda tx: people.set_role(tx, person_id, role))
+        person = await self._store.write(lambda tx: give_role(tx, person_id, role, has_owners=self._has_owners))
         if person is None:
             raise VerbFailed(f"no person {person_id!r}; `frontdesk people list` shows ids")
         return _person(person)

@@ -76,9 +76,9 @@ def _corrupt(path: Path, state: Path, what: str) -> StoreCorrupt:
     except OSError as error:
         copy = f"it could not be copied aside ({error.strerror})"
     return StoreCorrupt(
-        f"the database {path} is damaged ({what}). Nothing was changed; {copy}. Restore a backup with "
-        f"`frontdesk db restore FILE` (there may be one in {state / 'backups'}), or move the damaged file away to "
-        f"start with an empty store."
+        f"the database {path} is damaged ({what}). Nothing was changed; {copy}. Move it away and "
+        f"put a backup in its place (there may be one in {state / 'backups'}), or none "
+        f"to start with an empty store."
     )
 
 

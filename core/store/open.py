@@ -74,6 +74,12 @@ def _database(url: URL) -> SqliteDatabase | PostgresDatabase:
             raise ConfigError(f"[store] url: {other} is not supported; write sqlite:///PATH or postgresql://...")
 
 
+def exists(url: str | None, state: Path) -> bool:
+    """Whether there is a store at that place; one on a server always counts as being there. Raises `ConfigError`."""
+    database = database_at(url, state)
+    return not isinstance(database, SqliteDatabase) or damage.has_content(database.path)
+
+
 def make_private(state: Path) -> None:
     """Create the state directory for its user only. Raises `ConfigError`.
 

@@ -235,7 +235,7 @@ def test_a_damaged_store_is_copied_aside_once_and_never_replaced(sqlite_state: P
     before = path.read_bytes() if path.exists() else None
     copies: set[tuple[int, int]] = set()
     for _ in range(10):
-        with pytest.raises(StoreCorrupt, match=r"damaged.*Restore a backup") as raised:
+        with pytest.raises(StoreCorrupt, match=r"damaged.*put a backup in its place") as raised:
             open_store(None, sqlite_state)
         assert "quarantine" in str(raised.value)
         copies |= {(kept.stat().st_ino, kept.stat().st_mtime_ns) for kept in (sqlite_state / "quarantine").glob("*.db")}

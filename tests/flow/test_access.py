@@ -95,13 +95,32 @@ async def test_where_strangers_are_not_let_in_they_are_told_nothing(furnish: Fur
 async def test_a_blocked_person_is_not_heard_anywhere(furnish: Furnish) -> None:
     house = await furnish(**PAIRING)
     await house.say("hello")
-    person = await approve(house, code_in(house.seen()[0]))
+    await approve(house, code_in(house.seen()[0]))
+    await house.say("hello", user="8")
+    person = await approve(house, code_in(house.seen("8")[0]))
     await house.verbs.table()["people.role"]({"id": str(person["id"]), "role": "blocked"})
-    before = len(house.seen())
-    blocked = [await house.say("hello"), await house.say_in_group("hello")]
-    assert len(house.seen()) == before
+    before = len(house.seen("8"))
+    blocked = [await house.say("hello", user="8"), await house.say_in_group("hello", user="8")]
+    assert len(house.seen("8")) == before
     assert house.seen(GROUP) == []
     assert [await house.fate(said) for said in blocked] == ["ignored", "ignored"]
+
+
+async def test_the_only_owner_stays_owner_so_that_no_stranger_becomes_one(furnish: Furnish) -> None:
+    house = await furnish(**PAIRING)
+    await house.say("hello")
+    owner = await approve(house, code_in(house.seen()[0]))
+    for role in ("user", "blocked"):
+        with pytest.raises(VerbFailed, match="only owner"):
+            await house.verbs.table()["people.role"]({"id": str(owner["id"]), "role": role})
+    await house.say("hello", user="8")
+    assert (await approve(house, code_in(house.seen("8")[0])))["role"] == "user"
+
+
+async def test_messages_of_nothing_that_can_be_seen_are_ignored(house: House) -> None:
+    said = [await house.say(text) for text in ("\u200b", "\u3164", "\u2800\u00ad", "\u202e")]
+    assert [await house.fate(one) for one in said] == ["ignored"] * 4
+    assert house.stage.asked == []
 
 
 async def test_groups_answer_where_they_are_listed_and_only_when_spoken_to(house: House) -> None:

@@ -129,6 +129,8 @@ async def test_an_unreachable_person_gets_it_when_somebody_shows_up(house: House
 async def test_an_unknown_delivery_is_told_once_and_sent_again_on_demand(house: House, applied: bool) -> None:
     house.bot.fail("7", Fault(error=Unknown("no answer"), applied=applied))
     await house.say("hello")
+    assert house.seen() == (["re: hello"] if applied else [])
+    await house.advance(2)
     notice = "My last answer may not have arrived: /again sends it once more."
     assert house.seen() == (["re: hello"] if applied else []) + [notice]
     await house.say("/again")
@@ -141,8 +143,9 @@ async def test_an_unknown_delivery_is_told_once_and_sent_again_on_demand(house: 
 async def test_an_unknown_notice_is_never_followed_by_another(house: House) -> None:
     house.bot.fail("7", Unknown("x"), Unknown("y"), Unknown("z"))
     await house.say("hello")
+    await house.advance(3)
     assert house.seen() == []
-    assert [role for _, role in await house.deliveries()] == ["reply", "unknown_notice"]
+    assert await house.deliveries() == [("unknown", "reply"), ("unknown", "unknown_notice")]
     await house.restart()
     assert [role for _, role in await house.deliveries()] == ["reply", "unknown_notice"]
 
@@ -151,6 +154,7 @@ async def test_later_parts_come_before_the_unknown_notice(house: House) -> None:
     house.stage.on("long", says(LONG))
     house.bot.fail("7", Unknown("x"), Unknown("x"))
     await house.say("long")
+    await house.advance(2)
     assert [text[:2] for text in house.seen()] == ["2 ", "My"]
     await house.say("/again")
     assert [text[:2] for text in house.seen()[2:]] == ["0 ", "1 "]
@@ -159,6 +163,7 @@ async def test_later_parts_come_before_the_unknown_notice(house: House) -> None:
 async def test_a_fault_in_a_bot_is_an_unknown_delivery_and_stops_nothing(house: House) -> None:
     house.bot.fail("7", Fault(error=ZeroDivisionError("bug")))  # type: ignore[arg-type]
     await house.say("hello")
+    await house.advance(2)
     assert house.seen() == ["My last answer may not have arrived: /again sends it once more."]
     await house.say("next")
     assert house.seen()[-1] == "re: next"
@@ -224,6 +229,8 @@ async def test_each_thread_is_told_of_its_own_unknown_answer_and_gets_only_that_
     await house.idle()
     gate.set()
     await house.idle()
+    await house.advance(2)
+    await house.advance(2)
     told = [one.thread for one in house.bot.chats[ChatId(GROUP)]]
     assert told == ["1", "2"]
     await house.say_in_group("/again", thread="2")

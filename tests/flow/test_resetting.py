@@ -10,7 +10,7 @@ from core.errors import AgentError, FloodWait
 from tests.fakes.agents import raises
 from tests.flow.bot import AdminBot
 from tests.flow.conftest import Furnish
-from tests.flow.house import DAY, GROUP, HOUR, House
+from tests.flow.house import DAY, GROUP, HOUR, OWNER, House
 
 IDLE = {"session": {"reset": {"mode": "idle", "idle_minutes": 60}}}
 DAILY = {"session": {"reset": {"mode": "daily", "at": "04:00"}}}
@@ -327,7 +327,8 @@ async def test_a_session_with_work_elsewhere_stays_there(house: House) -> None:
     assert "Back in" in house.seen(GROUP)[-1]
 
 
-async def test_two_who_resume_one_session_do_not_share_it(house: House) -> None:
+async def test_two_who_resume_one_session_do_not_share_it(furnish: Furnish) -> None:
+    house = await furnish(access={"owners": ["telegram:7", "telegram:8"]})
     await house.say_in_group("ours", user="7")
     await house.say_in_group("ours too", user="8")
     wanted = (await house.session(f"main/group/{GROUP}")).id
@@ -336,6 +337,16 @@ async def test_two_who_resume_one_session_do_not_share_it(house: House) -> None:
     await house.idle()
     holders = [key for key in ("main/dm/7", "main/dm/8") if (await house.conversation(key)).session == wanted]
     assert len(holders) == 1
+
+
+async def test_what_a_group_shares_is_taken_elsewhere_only_by_an_owner(house: House) -> None:
+    await house.say_in_group("ours", user=OWNER)
+    await house.say_in_group("ours too", user="8")
+    shared = (await house.session(f"main/group/{GROUP}")).id
+    await house.say(f"/resume {shared}", user="8")
+    assert house.seen("8") == [f"No conversation of yours fits “{shared}”. /sessions lists them."]
+    await house.say(f"/resume {shared}", user=OWNER)
+    assert (await house.conversation(f"main/dm/{OWNER}")).session == shared
 
 
 async def test_c01_old_requests_are_closed_and_only_the_new_one_is_acted_on(house: House) -> None:

@@ -26,7 +26,7 @@ LISTED = Access(direct="off", groups=frozenset({ChatId("c")}))
     [
         ("pairing", None, Stranger()),
         ("pairing", Role.USER, Pass(role=Role.USER)),
-        ("pairing", Role.GUEST, Stranger()),
+        ("pairing", Role.GUEST, Pass(role=Role.GUEST)),
         ("pairing", Role.BLOCKED, Drop(reason="blocked")),
         ("allow", None, Drop(reason="not_allowed")),
         ("allow", Role.OWNER, Pass(role=Role.OWNER)),
@@ -44,6 +44,8 @@ def test_groups() -> None:
     assert judge(GROUP, Access(direct="open"), Role.OWNER) == Drop(reason="group_not_listed")
     assert judge(GROUP, Access(direct="off", groups=frozenset({EVERY_GROUP})), None) == Pass(role=Role.GUEST)
     assert judge(replace(GROUP, addressed=False), LISTED, Role.OWNER) == Drop(reason="not_addressed")
+    assert judge(replace(GROUP, addressed=False, text="/stop"), LISTED, None) == Pass(role=Role.GUEST)
+    assert judge(replace(GROUP, addressed=False, text="/foo"), LISTED, None) == Drop(reason="not_addressed")
     assert judge(GROUP, LISTED, Role.BLOCKED) == Drop(reason="blocked")
     assert judge(replace(GROUP, kind=ChatKind.THREAD), LISTED, None) == Pass(role=Role.GUEST)
 

@@ -8,7 +8,19 @@ from typing import Any
 import pytest
 
 from bots.telegram.inbound import Account, account, read, update_id
-from core.vocabulary import Address, BotName, ChatId, ChatKind, Edit, Inbound, Malformed, Message, MessageId, UserId
+from core.vocabulary import (
+    Address,
+    BotName,
+    ChatId,
+    ChatKind,
+    Edit,
+    Inbound,
+    Malformed,
+    Message,
+    MessageId,
+    Moved,
+    UserId,
+)
 
 US = Account(bot=BotName("telegram"), id=42, username="MyBot")
 ADA = {"id": 7, "is_bot": False, "first_name": "Ada", "last_name": "Lovelace", "username": "ada"}
@@ -94,14 +106,24 @@ def test_a_reply_to_our_message_addresses_us_and_one_to_another_bot_does_not() -
     [
         ("/new@mybot", "/new"),
         ("/new@MyBot and go", "/new and go"),
-        ("/new", "/new"),
-        ("/new later", "/new later"),
         ("/a_b@mybot\nmore", "/a_b\nmore"),
     ],
 )
-def test_c27_a_command_for_us_or_for_nobody_by_name_runs(text: str, left: str) -> None:
+def test_c27_a_command_for_us_by_name_runs(text: str, left: str) -> None:
     message = message_of(in_group(text, span("bot_command", 0, len(text.split()[0]))))
     assert (message.addressed, message.text) == (True, left)
+
+
+def test_a_command_without_a_name_does_not_name_us_but_may_answer_us() -> None:
+    assert not message_of(in_group("/new", span("bot_command", 0, 4))).addressed
+    reply = {"message_id": 4, "from": {"id": 42}}
+    assert message_of(in_group("/new", span("bot_command", 0, 4), reply_to_message=reply)).addressed
+
+
+def test_c31_a_group_that_gets_another_id_has_moved() -> None:
+    moved = read(in_group("", migrate_to_chat_id=-100777), US)
+    assert isinstance(moved, Moved)
+    assert moved.to == "-100777"
 
 
 def test_c27_a_command_for_another_bot_is_nothing_to_us_even_as_a_reply_to_us() -> None:

@@ -94,7 +94,7 @@ def test_a_spoiler_is_tight_and_outside_code(source: str, text: str, hidden: lis
     ("source", "text", "urls"),
     [
         ("[a](https://example.com/?q=1)", "a", ["https://example.com/?q=1"]),
-        ("[a](http://localhost:8080/x) [b](tg://user?id=1)", "a b", ["http://localhost:8080/x", "tg://user?id=1"]),
+        ("[a](http://localhost:8080/x) [b](tg://user?id=1)", "a b (tg://user?id=1)", ["http://localhost:8080/x"]),
         ("[write](mailto:a@example.com)", "write", ["mailto:a@example.com"]),
         ("[ü](https://example.com/ü)", "ü", ["https://example.com/%C3%BC"]),
         ("[a](https://example.com 'Title')", 'a "Title"', ["https://example.com"]),
@@ -113,6 +113,19 @@ def test_links_are_made_by_an_allow_list_and_printed_otherwise(source: str, text
     assert [each.url for each in rendered.entities if each.type == "text_link"] == urls
     assert all(link_fault(url) is None for url in urls)
     assert {each.type for each in rendered.entities} <= {"text_link"}
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("see https://e.x/_a_b_ ok", "see https://e.x/_a_b_ ok"),
+        ("(https://e.x/a_(b)_c).", "(https://e.x/a_(b)_c)."),
+        ("**https://example.com/x/** and _https://e.x/c_d_", "https://example.com/x/ and https://e.x/c_d"),
+        ("a https://e.x/__init__.py.", "a https://e.x/__init__.py."),
+    ],
+)
+def test_a_bare_address_keeps_every_character(source: str, text: str) -> None:
+    assert render(source).text == text
 
 
 def test_a_fence_becomes_preformatted_text_with_its_language() -> None:

@@ -120,7 +120,7 @@ def test_c58_a_damaged_store_is_copied_aside_once_and_never_replaced(daemon: Dae
         refused = daemon.call("run")
         assert refused.returncode == 1
         assert "is damaged" in refused.stderr
-        assert "frontdesk db restore FILE" in refused.stderr
+        assert "put a backup in its place" in refused.stderr
         assert "Traceback" not in refused.stderr
     assert digest(daemon) == before
     assert len(list((daemon.state / "quarantine").glob("*.db"))) == 1

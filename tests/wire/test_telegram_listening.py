@@ -150,7 +150,7 @@ async def test_c27_in_a_group_we_hear_our_name_replies_and_commands(world: World
         await world.heard(4)
         await world.confirmed()
     heard = [(each.text, each.addressed) for each in world.desk.heard if isinstance(each, Message)]
-    assert heard == [("/new", True), ("chatter", False), ("hello", True), ("/help", True)]
+    assert heard == [("/new", True), ("chatter", False), ("hello", True), ("/help", False)]
 
 
 async def test_c28_who_speaks_as_a_chat_is_no_person(world: World) -> None:

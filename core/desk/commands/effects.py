@@ -15,8 +15,10 @@ from core.store.conversations import Conversation, SessionId
 from core.store.deliveries import Parcel, Posted
 from core.store.entries import Draft, Entry, Kind
 from core.store.inbox import Waiting
+from core.store.people import Role
 from core.store.sessions import ResetContext, Session
 from core.store.sql import Tx
+from core.vocabulary import ChatKind
 
 TITLE_LIMIT = 120
 LISTED = 20
@@ -253,7 +255,8 @@ def _move(tx: Tx, case: Case, session: Session) -> None:
 def _wanted(tx: Tx, case: Case, current: Session | None) -> Session | str:
     """The session that is meant, or what to say instead. Only those that the asker took part in exist."""
     name = " ".join(case.argument.split())
-    mine = list(sessions.of_person(tx, case.conversation.id, case.row.identity, 500))
+    found = sessions.of_person(tx, case.conversation.id, case.row.identity, 500)
+    mine = [session for session in found if _may_come_here(case, session)]
     others = [
         session for session in mine if current is None or session.id != current.id or current.ended_at is not None
     ]
@@ -269,6 +272,12 @@ def _wanted(tx: Tx, case: Case, current: Session | None) -> Session | str:
     if not fits:
         return case.notices.say("resume_not_found", name=name[:TITLE_LIMIT])
     return fits[0] if len(fits) == 1 else case.notices.say("resume_many", name=name[:TITLE_LIMIT])
+
+
+def _may_come_here(case: Case, session: Session) -> bool:
+    """What several people share stays where they are; only an owner may take it elsewhere."""
+    here = session.conversation == case.conversation.id
+    return here or session.kind is ChatKind.DIRECT or case.row.role == Role.OWNER
 
 
 def _latest(case: Case, others: list[Session], current: Session | None) -> Session | str:
