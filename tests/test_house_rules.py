@@ -12,7 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-
 ROOT: Final = Path(__file__).parent.parent
 PRODUCT: Final = ("bots", "core", "config")
 EVERYTHING: Final = (*PRODUCT, "tests")
