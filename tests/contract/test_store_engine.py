@@ -73,7 +73,7 @@ async def test_many_units_at_once_each_get_their_own_result(store: Store) -> Non
     assert await asyncio.gather(*(one(i) for i in range(300))) == list(range(300))
 
 
-async def test_a_failure_in_the_middle_leaves_nothing_and_a_retry_works(store: Store) -> None:
+async def test_c56_a_failure_in_the_middle_leaves_nothing_and_a_retry_works(store: Store) -> None:
     """C56: raise in step 2 of 3."""
     conversation = await store.write(converse)
 

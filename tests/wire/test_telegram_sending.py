@@ -10,7 +10,7 @@ import pytest
 from bots.telegram.bot import TelegramBot
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown
 from core.ports import Bot, CanEdit, CanType
-from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, MessageId
+from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, MessageId, UserId
 from tests.contract.doubles import ManualClock, NoChance, RecordingDesk, running
 from tests.contract.telegram import NAME, settings_for
 from tests.fakes.telegram.model import Chat
@@ -211,3 +211,13 @@ async def test_before_and_after_its_run_the_bot_sends_nothing() -> None:
         with pytest.raises(NotSent):
             await world.send()
         assert not server.calls_of("sendMessage")
+
+
+async def test_who_runs_a_group_is_known_from_telegram(world: World) -> None:
+    group, bob = world.server.group("Engines"), world.server.user("Bob")
+    world.server.join(group, world.ada)
+    world.server.join(group, bob)
+    world.server.appoint(group, world.ada, "administrator")
+    chat = ChatId(str(group.id))
+    assert await world.bot.is_admin(chat, UserId(str(world.ada.id)))
+    assert not await world.bot.is_admin(chat, UserId(str(bob.id)))
