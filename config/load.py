@@ -90,6 +90,8 @@ class _Reading:
         if self.faults or not isinstance(found, Settings):
             return None
         self._warn_of_literals(found)
+        if "listen" in tables:
+            self._warn(("listen",), "has no effect yet: this version serves no HTTP", "leave it for the next one")
         return found
 
     def _sources(self, tables: Mapping[str, object]) -> Sources:

@@ -26,6 +26,7 @@ from pydantic import (
 from config.secret import Secret
 from config.sources import Sources, shown, wrong
 from config.values import (
+    Addresses,
     Backend,
     BotToken,
     Count,
@@ -88,6 +89,15 @@ class StoreSettings(Part):
         written = self.url.reveal() if self.url else "sqlite:///frontdesk.db"
         scheme, slashes, path = written.partition(":///")
         return f"sqlite:///{state.absolute() / path}" if scheme == "sqlite" and slashes else written
+
+
+class ListenSettings(Part):
+    """`[listen]`: the one HTTP listener. Nothing listens yet; a file that says where already is warned of."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8484
+    behind_proxy: bool = False
+    trusted_proxies: Addresses = ()
 
 
 class NetworkSettings(Part):
@@ -280,6 +290,7 @@ class Settings(Part):
 
     desk: DeskSettings = DeskSettings()
     store: StoreSettings = StoreSettings()
+    listen: ListenSettings = ListenSettings()
     network: NetworkSettings = NetworkSettings()
     access: AccessSettings = AccessSettings()
     session: SessionSettings = SessionSettings()

@@ -76,7 +76,7 @@ def test_the_example_with_everything_set_loads(tmp_path: Path) -> None:
 
     assert set(loaded.settings.bots) == {"telegram", "terminal"}
     assert set(loaded.settings.agents) == {"default", "mine"}
-    assert loaded.warnings == ()
+    assert [warning.option for warning in loaded.warnings] == ["listen"]
 
 
 @pytest.mark.parametrize(("path", "model"), _TABLES)

@@ -175,7 +175,7 @@ idle_minuts = 5
 tokn = "x"
 agent = "clever"
 [bots.irc]
-[listen]
+[lissen]
 port = 1
 """
     expected = """\
@@ -192,7 +192,7 @@ port = 1
     *faults, last = desk.faults(text)
 
     assert "\n".join(faults) + "\n" == expected
-    assert last.startswith("13: [listen]: unknown option; known: desk, store,")
+    assert last.startswith("13: [lissen]: unknown option; did you mean \"listen\"?")
 
 
 @pytest.mark.parametrize(
