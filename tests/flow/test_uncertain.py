@@ -1,4 +1,4 @@
-"""A connection breaks during a commit that happened all the same: nobody heard of it, and nothing is lost or doubled."""
+"""A connection breaks during a commit that happened all the same: nobody hears of it, nothing is lost or doubled."""
 
 from __future__ import annotations
 
