@@ -367,7 +367,7 @@ def test_constraints_are_exact_versions_and_nothing_else() -> None:
 
 
 def test_no_file_names_a_package_registry_or_this_machine() -> None:
-    hosts = [".".join(parts) for parts in (("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"))]
+    hosts = [".".join(parts) for parts in (("pypi", "org"), ("python" + "hosted", "org"), ("npmjs", "org"))]
     paths = ["/".join(("", place, "")) for place in ("work", "opt/wheels", "opt/pypi")]
     found = [
         f"{path.relative_to(ROOT)}: {word}"

@@ -192,7 +192,7 @@ port = 1
     *faults, last = desk.faults(text)
 
     assert "\n".join(faults) + "\n" == expected
-    assert last.startswith("13: [lissen]: unknown option; did you mean \"listen\"?")
+    assert last.startswith('13: [lissen]: unknown option; did you mean "listen"?')
 
 
 @pytest.mark.parametrize(
