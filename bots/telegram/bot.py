@@ -96,10 +96,19 @@ class TelegramBot:
         await self._say(lambda api: outbound.edit(api, delivery, message))
 
     async def typing(self, address: Address) -> None:
-        await self._say(lambda api: outbound.typing(api, address))
+        await self._aside(lambda api: outbound.typing(api, address))
 
     async def is_admin(self, chat: ChatId, user: UserId) -> bool:
-        return await self._say(lambda api: outbound.is_admin(api, chat, user))
+        return await self._aside(lambda api: outbound.is_admin(api, chat, user))
+
+    async def _aside(self, act: Callable[[telegram.Bot], Awaitable[_T]]) -> _T:
+        """A call that the bot can do without: Telegram answers an unknown method as it does a wrong token."""
+        if self._line is None:
+            raise NotSent("not connected to Telegram")
+        try:
+            return await self._line.ask(act, telling=False)
+        except (BotRejected, PollConflict) as refusal:
+            raise Rejected(str(refusal)) from None
 
     async def _say(self, act: Callable[[telegram.Bot], Awaitable[_T]]) -> _T:
         if self._line is None:
@@ -253,13 +262,13 @@ class _Line:
         self._api = api
         self._refusal: BotRejected | None = None
 
-    async def ask(self, act: Callable[[telegram.Bot], Awaitable[_T]]) -> _T:
-        """Raises `BotError`."""
+    async def ask(self, act: Callable[[telegram.Bot], Awaitable[_T]], *, telling: bool = True) -> _T:
+        """`telling`: a refusal of this call tells that the account is refused. Raises `BotError`."""
         try:
             with outbound.in_our_words(self._api.token):
                 return await act(self._api)
         except BotRejected as refusal:
-            self._refusal = refusal
+            self._refusal = refusal if telling else self._refusal
             raise
 
     def check(self) -> None:

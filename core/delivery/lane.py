@@ -361,6 +361,8 @@ async def accepts(bot: Bot, posted: Posted) -> bool:
         return True
     try:
         await bot.typing(_address(posted))
+    except (Rejected, ChatDead):
+        return True  # it answers; what becomes of the notice is the notice's to find out
     except SendError:
         return False
     return True

@@ -10,7 +10,7 @@ import pytest
 from bots.telegram.bot import Patience, TelegramBot
 from config.secret import Secret
 from core.errors import BotRejected, NotSent
-from core.vocabulary import Address, BotName, ChatId
+from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId
 from tests.contract.doubles import NoChance, RecordingDesk, running
 from tests.contract.telegram import NAME, settings_for
 from tests.fakes.telegram.model import JsonValue
@@ -178,9 +178,10 @@ async def test_c37_a_token_refused_to_a_delivery_ends_the_bot_too(world: World) 
     with pytest.raises(BotRejected, match="BotFather"):
         async with running(world.bot, world.desk) as task:
             await world.up()
-            world.server.answer_error("sendChatAction", 401, "Unauthorized")
+            world.server.answer_error("sendMessage", 401, "Unauthorized")
+            address = Address(bot=BotName(NAME), chat=ChatId(str(world.chat.id)))
             with pytest.raises(NotSent):
-                await world.bot.typing(Address(bot=BotName(NAME), chat=ChatId(str(world.chat.id))))
+                await world.bot.send(Delivery(id=DeliveryId(1), address=address, kind=ChatKind.DIRECT, text="x"))
             world.say("anything")
             await ended(task)
 

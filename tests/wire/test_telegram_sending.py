@@ -221,3 +221,11 @@ async def test_who_runs_a_group_is_known_from_telegram(world: World) -> None:
     chat = ChatId(str(group.id))
     assert await world.bot.is_admin(chat, UserId(str(world.ada.id)))
     assert not await world.bot.is_admin(chat, UserId(str(bob.id)))
+
+
+async def test_a_server_without_typing_signs_costs_only_the_sign(world: World) -> None:
+    world.server.answer_error("sendChatAction", 404, "Not Found")
+    with pytest.raises(Rejected):
+        await world.bot.typing(world.delivery("x").address)
+    await world.send("still here")
+    assert world.server.chat(world.chat).bot_texts == ("still here",)
