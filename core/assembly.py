@@ -13,6 +13,7 @@ from core.agents.agent import AgentSpec
 from core.agents.cache import AgentCache
 from core.agents.registry import DEFAULT, Agents
 from core.delivery.outbox import Outbox
+from core.desk.full import FullDisk
 from core.desk.house import DeskRules, House
 from core.desk.live import Live
 from core.desk.pulse import Pulse
@@ -127,6 +128,7 @@ def furnish(
             idle_s=settings.cache.idle_minutes * 60,
         ),
         live=Live(),
+        full=FullDisk(bots, notices),
         slots=Slots(settings.desk.max_turns),
         pulse=Pulse(clock),
         access=access_of(settings, bots),

@@ -14,7 +14,7 @@ from core.desk.house import House
 from core.desk.instants import Instants
 from core.desk.intake import Accepted, Offer
 from core.desk.router import Router
-from core.errors import SendError, StoreError, StoreFull
+from core.errors import StoreError, StoreFull
 from core.ports import CommandHelp, Health
 from core.store import inbox
 from core.store.conversations import ConversationId
@@ -23,8 +23,6 @@ from core.vocabulary import (
     BotName,
     ChatId,
     ChatKind,
-    Delivery,
-    DeliveryId,
     Inbound,
     Message,
     Moved,
@@ -60,7 +58,6 @@ class Desk:
         self._instants = Instants(house, version)
         self._account = account
         self._closed = False
-        self._told_full: set[tuple[BotName, ChatId]] = set()
 
     async def start(self) -> None:
         """Settle and queue what the last process left. Raises `StoreError`."""
@@ -100,7 +97,7 @@ class Desk:
         except StoreFull:
             await self._say_full(offers)
             raise
-        self._told_full.clear()
+        house.full.over()
         self._dispatch(accepted)
         for inbound in batch:
             if isinstance(inbound, Moved):
@@ -120,24 +117,11 @@ class Desk:
                 self.router.put(taken.conversation, taken.ref, taken.lane)
 
     async def _say_full(self, offers: Sequence[Offer]) -> None:
-        """Nothing can be stored, so this goes around the outbox: once per chat until something was stored again."""
+        """Those who would have been answered hear why they are not."""
         welcome = await self._house.store.read(lambda tx: [one.inbound for one in offers if intake.welcome(tx, one)])
         for message in welcome:
-            if isinstance(message, Message) and message.kind is ChatKind.DIRECT:
-                chat = (message.address.bot, message.address.chat)
-                if chat not in self._told_full:
-                    self._told_full.add(chat)
-                    await self._send_full(message)
-
-    async def _send_full(self, message: Message) -> None:
-        bot = self._house.bots.get(message.address.bot)
-        text = self._house.notices.say("disk_full")
-        delivery = Delivery(id=DeliveryId(0), address=message.address, kind=message.kind, text=text)
-        try:
-            if bot is not None:
-                await bot.send(delivery)
-        except SendError as error:
-            log.warning("disk_full_not_told", bot=message.address.bot, why=str(error))
+            if isinstance(message, Message):
+                await self._house.full.tell(message.address, message.kind)
 
     async def follow(self, row: RowId) -> AsyncIterator[TurnEvent]:
         live = self._house.live

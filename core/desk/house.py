@@ -18,6 +18,7 @@ from core.store.engine import Store
 from core.vocabulary import BotName, ChatId, ChatKind, UserId
 
 if TYPE_CHECKING:
+    from core.desk.full import FullDisk
     from core.desk.live import Live
     from core.desk.pulse import Pulse
     from core.desk.slots import Slots
@@ -70,6 +71,7 @@ class House:
     agents: Agents
     cache: AgentCache
     live: Live
+    full: FullDisk
     slots: Slots
     pulse: Pulse
     access: AccessRules

@@ -19,7 +19,7 @@ from core.desk.coalesce import Ref
 from core.desk.house import House
 from core.desk.owner import Owner, Unfinished, rows_of
 from core.desk.permission import may
-from core.errors import FenceLost, StoreError, StoreUncertain
+from core.errors import FenceLost, StoreError, StoreFull, StoreUncertain
 from core.store.conversations import ConversationId
 from core.store.inbox import Lane
 from core.vocabulary import RowId
@@ -132,13 +132,22 @@ class Mailbox:
             return await self._step()
         except (FenceLost, StoreUncertain):
             raise
-        except StoreError:
+        except StoreError as fault:
             log.exception("owner_store_fault", conversation=self.conversation)
+            await self._tell_if_full(fault)
         except Exception:  # mailbox loop: one bad row must not stop the conversation
             log.exception("owner_fault", conversation=self.conversation)
             self._blame()
         await self._sleep(STORE_PAUSE_S)
         return True
+
+    async def _tell_if_full(self, fault: StoreError) -> None:
+        """Whoever waits here hears why, once; the work is tried until there is room."""
+        turn, waits = self.owner.turn, self._at
+        if isinstance(fault, StoreFull) and turn is not None:
+            await self._house.full.tell(turn.turn.address, turn.turn.kind)
+        elif isinstance(fault, StoreFull) and waits is not None:
+            await self._house.full.tell(waits.address, waits.kind)
 
     def _blame(self) -> None:
         """The row at hand has broken its owner; the third time it is refused."""
