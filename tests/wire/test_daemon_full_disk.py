@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -32,14 +33,18 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(place: Path) -> Path:
-    """Take all the room that is left."""
+    """Take all the room that is left, to the last byte."""
     ballast = place / "ballast"
-    with suppress(OSError), ballast.open("wb", buffering=0) as file:
+    with ballast.open("wb", buffering=0) as file:
         for size in (65536, 4096, 512, 1):
-            with suppress(OSError):
-                while file.write(b"\0" * size) == size:
-                    pass
+            _fill_with(file, size)
     return ballast
+
+
+def _fill_with(file: IO[bytes], size: int) -> None:
+    with suppress(OSError):
+        while file.write(b"\0" * size) == size:
+            pass
 
 
 def test_c57_people_are_told_once_and_all_is_answered_when_there_is_room_again(small_disk: Path) -> None:
