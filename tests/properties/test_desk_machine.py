@@ -20,11 +20,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from core.agents.agent import AgentEvent, TurnContext
+from core.agents.agent import AgentEvent, Suspend, TurnContext
 from core.errors import AgentError, ChatDead, FloodWait, NotSent, Rejected, StoreError, Unknown
 from core.store import inbox
 from core.store.open import DATABASE_FILE, open_store
-from core.vocabulary import Message, TextDelta, Verdict
+from core.vocabulary import CallOpened, Message, TextDelta, Verdict
 from tests.fakes.agents import STAGES, call
 from tests.flow.bot import Fault, GrowingBot
 from tests.flow.house import GROUP, House, Said
@@ -39,7 +39,7 @@ COMMANDS = (
     "/reset", "/reset TEXT", "/stop", "/steer TEXT", "/queue TEXT", "/undo", "/undo 2", "/retry", "/clear", "/resume",
     "/resume 2", "/again", "/title TEXT", "/status", "/sessions", "/export", "/help", "/usage",
 )  # fmt: skip
-MANNERS = ("echo", "echo", "wait", "wait", "read", "read", "write", "raise", "nothing", "long", "cling")
+MANNERS = ("echo", "echo", "wait", "wait", "read", "read", "write", "raise", "nothing", "long", "cling", "suspend")
 FAULTS: tuple[Fault, ...] = (
     Fault(error=NotSent("x")), Fault(error=FloodWait(20)), Fault(error=Unknown("x")),
     Fault(error=Unknown("x"), applied=True), Fault(error=Rejected("x")), Fault(error=ChatDead("x")),
@@ -58,6 +58,9 @@ async def answer(turn: TurnContext, manner: str, house: House) -> AsyncIterator[
         case "read" | "write":
             await call(turn, f"{turn.id}", "r", read_only=manner == "read")
             await house.stage.gate("wait").wait()
+        case "suspend":
+            await turn.opened(CallOpened(call=f"{turn.id}", tool="pay", arguments="{}"), read_only=False)
+            yield Suspend()
         case "raise":
             raise AgentError("told to")
         case "long":
@@ -318,6 +321,11 @@ class DeskMachine(RuleBasedStateMachine):
         for _ in range(12):
             await self._pass(3.0)
             await house.clock.leap(30)
+        for place in PLACES:  # what waits for somebody's word ends with this one
+            await house.offer(
+                house.group_message("/stop", user="1") if place == GROUP else house.message("/stop", user=place)
+            )
+            await house.idle()
         rows = await house.rows()
         suspended = [row.id for row in rows if row.state != "done"]
         assert suspended == [], suspended
