@@ -165,9 +165,10 @@ def begin(
 def close_suspended(tx: Tx, conversation: Conversation, session: Session, now: datetime) -> Session:
     """The conversation goes on: calls that still wait for somebody are answered "not answered"."""
     for turn in turns.suspended_in(tx, conversation.id):
-        if turn.session == session.id:
-            calls = history.open_calls(entries.of_turn(tx, session.id, turn.id))
-            session, _ = entries.append(tx, session, [result_of(call, history.NOT_ANSWERED) for call in calls], now)
+        its = session if turn.session == session.id else sessions.get(tx, turn.session)
+        calls = history.open_calls(entries.of_turn(tx, its.id, turn.id))
+        its, _ = entries.append(tx, its, [result_of(call, history.NOT_ANSWERED) for call in calls], now)
+        session = its if its.id == session.id else session
         turns.close(tx, turn.id, Outcome.DONE, now, {})
         rows = inbox.taken_by(tx, turn.id)
         inbox.finish_turn(tx, turn.id, rows[-1].id if rows else None, now)

@@ -371,3 +371,18 @@ async def test_a_drain_lets_running_turns_end(house: House) -> None:
 
 
 ECHOES: Callable[..., Script] = says
+
+
+async def test_a_suspended_turn_of_a_session_that_ends_by_time_is_closed_with_its_calls(furnish: Furnish) -> None:
+    async def asks(turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text="May I? ")
+        await turn.opened(CallOpened(call="1", tool="pay", arguments="{}"), read_only=False)
+        yield Suspend()
+
+    house = await furnish(session={"reset": {"mode": "idle", "idle_minutes": 60}})
+    house.stage.on("ask", asks)
+    asked = await house.say("ask")
+    await house.clock.leap(2 * 3600)
+    await house.say("next")
+    assert await house.fate(asked) == "answered"
+    await house.sound()

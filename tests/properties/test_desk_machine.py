@@ -291,7 +291,7 @@ class DeskMachine(RuleBasedStateMachine):
         if hasattr(self, "house"):
             assert self.run(self.house.store.read(answered_twice)) == 0
             for chat in self.house.bot.chats.values():
-                shown = [one.delivery for one in chat]
+                shown = [one.delivery for one in chat if one.delivery]  # 0: said around the outbox
                 assert len(shown) == len(set(shown))
 
     @invariant()
