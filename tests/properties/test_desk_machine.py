@@ -321,7 +321,7 @@ class DeskMachine(RuleBasedStateMachine):
         for _ in range(12):
             await self._pass(3.0)
             await house.clock.leap(30)
-        for place in PLACES:  # what waits for somebody's word ends with this one
+        for place in ("1", *PLACES):  # what waits for somebody's word ends with this one
             await house.offer(
                 house.group_message("/stop", user="1") if place == GROUP else house.message("/stop", user=place)
             )
