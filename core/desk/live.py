@@ -14,9 +14,6 @@ class Live:
     def __init__(self) -> None:
         self._followers: dict[RowId, list[asyncio.Queue[TurnEvent]]] = {}
 
-    def watched(self, rows: Iterable[RowId]) -> bool:
-        return bool(self._followers) and any(row in self._followers for row in rows)
-
     def publish(self, rows: Iterable[RowId], event: TurnEvent) -> None:
         """Hand an event to those who follow one of the rows."""
         if self._followers:
