@@ -70,6 +70,15 @@ class Attachment:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ClientTool:
+    """A tool that a client brings along and carries out itself. `schema` is JSON Schema of its arguments, as JSON."""
+
+    name: str
+    description: str
+    schema: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Message:
     """Something a person said. Unique by (platform account, chat, message id)."""
 
@@ -86,6 +95,8 @@ class Message:
     """Where the bot itself names the conversation: the session key's path below the bot's name, parts already
     percent-encoded. None: the key comes from chat, thread and sender."""
     attachments: tuple[Attachment, ...] = ()
+    tools: tuple[ClientTool, ...] = ()
+    """Offered to the agent for this message only."""
     more_likely: bool = False
     """The client may have split a longer text here: the text is as long as the platform lets one message be."""
 
@@ -213,11 +224,13 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallOpened:
-    """A tool is about to start. `call` is unique in its turn; `arguments` is JSON."""
+    """A model called a tool, which starts now or once somebody allows it. `call` is unique in its turn; `arguments` is
+    JSON. `read_only`: it changes nothing, so that it may run again after a crash."""
 
     call: str
     tool: str
     arguments: str
+    read_only: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from core.store.conversations import SessionId
-from core.store.entries import Entry
-from core.vocabulary import CallClosed, CallOpened, TextDelta, ThinkingDelta, TurnId
+from core.store.entries import Entry, Json
+from core.store.search import Hits
+from core.vocabulary import CallClosed, CallOpened, ClientTool, TextDelta, ThinkingDelta, TurnId
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,11 +31,46 @@ class Used:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Responded:
+    """A model's response has ended: what was said since the last one belongs to it, and so do the calls that follow.
+    `data` is stored with them, for the agent to rebuild the response from."""
+
+    data: Mapping[str, Json]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Suspend:
     """The turn ends here and waits for somebody to answer its open calls."""
 
 
-AgentEvent = TextDelta | ThinkingDelta | Used | Suspend
+AgentEvent = TextDelta | ThinkingDelta | Responded | Used | Suspend
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Allowed:
+    """A person allowed the call: it is to be carried out now."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """The call was answered elsewhere: denied, expired, or carried out by a client. `failed`: not as the model hoped."""
+
+    result: str
+    failed: bool
+
+
+Answer = Allowed | Told
+
+
+class DeskTools(Protocol):
+    """Each answer is for the one who asked the agent: nobody else's sessions are in it."""
+
+    def time(self) -> datetime:
+        """Now, in the conversation's zone."""
+
+    async def search(self, words: str) -> Hits:
+        """Entries that hold the words as they are written, newest first: of the asker's sessions, or, where others read
+        along, of those of this conversation."""
 
 
 class TurnContext(Protocol):
@@ -57,11 +94,34 @@ class TurnContext(Protocol):
     def message(self) -> Entry:
         """What the person said: the user entry of this turn."""
 
-    async def opened(self, call: CallOpened, *, read_only: bool) -> None:
-        """Commit what was said so far and this call. A tool starts only after this returned."""
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """What was stored since the history, the message first: what the model has seen of this turn. Where the turn
+        goes on after its calls were answered, that is what its first part stored."""
 
-    async def closed(self, call: CallClosed) -> None:
-        """Commit a call's result. The model sees it only after this returned."""
+    @property
+    def answers(self) -> Mapping[str, Answer]:
+        """Where the turn goes on: what became of each open call, by its id. Else empty."""
+
+    @property
+    def client_tools(self) -> Sequence[ClientTool]:
+        """Tools that came with the message and that its sender carries out: a call of one suspends the turn."""
+
+    @property
+    def desk(self) -> DeskTools:
+        """What an agent may ask of the desk, on behalf of whoever asked it."""
+
+    async def opened(self, calls: Sequence[CallOpened]) -> None:
+        """Commit what was said so far and these calls, all those of one response. A tool starts only after this
+        returned."""
+
+    async def closed(self, call: CallClosed, part: Mapping[str, Json] | None = None) -> None:
+        """Commit a call's result. The model sees it only after this returned. `part` is stored with it, for the agent
+        to rebuild the result from."""
+
+    async def compacted(self, summary: str, upto: int) -> None:
+        """Commit a summary that stands, for the model, in place of all entries up to the seq `upto`, which is in the
+        history. `history` is without them when this returned."""
 
     async def steering(self) -> Sequence[Entry]:
         """What people said to the running turn since the last time; stored when this returns. Ask it between model

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.agents.agent import Agent
 from core.agents.signature import AgentSignature
 from core.store.conversations import ConversationId
-from core.store.entries import Entry
+from core.store.entries import Entry, Json
 
 ENTRY_OVERHEAD_BYTES = 600
 """Of one entry's objects around its text (measured with sys.getsizeof on CPython 3.11)."""
 
+DATA_BYTES = 70
+"""Of one value in an entry's data: its place in a dict, its key and the value's own head (measured likewise)."""
+
 
 def weight(history: list[Entry]) -> int:
     """About how many bytes a history holds."""
-    return sum(len(entry.text) + ENTRY_OVERHEAD_BYTES for entry in history)
+    return sum(len(entry.text) + ENTRY_OVERHEAD_BYTES + _data_weight(entry.data) for entry in history)
+
+
+def _data_weight(data: Json) -> int:
+    """JSON as Python holds it: about three times what is written."""
+    match data:
+        case str():
+            return len(data)
+        case Mapping():
+            return DATA_BYTES + sum(DATA_BYTES + _data_weight(value) for value in data.values())
+        case Sequence():
+            return DATA_BYTES + sum(_data_weight(value) for value in data)
+        case _:
+            return 0
 
 
 @dataclass(slots=True)
@@ -28,6 +45,11 @@ class CachedAgent:
     history: list[Entry]
     bytes: int
     used_s: float = 0.0
+
+    def learn(self, history: list[Entry]) -> None:
+        """It knows this, and nothing else."""
+        self.history = history
+        self.bytes = weight(history)
 
 
 class AgentCache:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from core.agents.agent import Answer
 from core.desk import coalesce, history, resets
 from core.desk.record import Ending, close_turn
 from core.desk.resets import Policy, ResetReason
@@ -20,7 +21,7 @@ from core.store.inbox import Waiting
 from core.store.sessions import ResetContext, Session
 from core.store.sql import Tx
 from core.store.turns import Turn
-from core.vocabulary import ChatKind, Outcome, RowId, TurnId
+from core.vocabulary import ChatKind, ClientTool, Outcome, RowId, TurnId
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +44,8 @@ class Intent:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Admitted:
     """A turn that is open. `head` is the seq up to which the agent must have seen the session; `message` is the user
-    entry."""
+    entry. Where a turn goes on after its calls were answered, `since` is what its first part stored after the message,
+    and `answers` what became of the calls."""
 
     conversation: Conversation
     session: Session
@@ -52,6 +54,9 @@ class Admitted:
     message: Entry
     rows: tuple[RowId, ...]
     posted: tuple[Posted, ...]
+    since: tuple[Entry, ...] = ()
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+    tools: tuple[ClientTool, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,13 +189,17 @@ def _user_draft(session: Session, rows: Sequence[Waiting], intent: Intent) -> Dr
     """All rows as one message, with the line that the model reads before it: stored, so that it never changes."""
     first, last = rows[0], rows[-1]
     name = one_line(last.name)
-    line = f"{first.received_at.astimezone(ZoneInfo(intent.zone)):%Y-%m-%d %H:%M %Z}"
-    if first.kind is not ChatKind.DIRECT:
-        line += f", {name}"
+    line = prompt_line(first, name, intent.zone)
     if session.reset is not None and session.messages == 0:
         line += f", new conversation ({session.reset.reason})"
     text = coalesce.join([(row.text, row.more_likely) for row in rows])
     return Draft(kind=Kind.USER, text=text, data={"line": f"[{line}]"}, turn=intent.turn, sender=name)
+
+
+def prompt_line(row: Waiting, name: str, zone: str) -> str:
+    """What the model reads before a message: when it came, and from whom where several people talk."""
+    line = f"{row.received_at.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M %Z}"
+    return line if row.kind is ChatKind.DIRECT else f"{line}, {one_line(name)}"
 
 
 def _open(tx: Tx, conversation: Conversation, session: Session, said: Entry, last: Waiting, intent: Intent) -> Turn:

@@ -21,7 +21,7 @@ def mark_target(mark: Entry) -> int:
 
 def for_model(log: Iterable[Entry]) -> list[Entry]:
     """What the model is shown: rewound entries are gone, a clear mark takes all before it, a compaction stands for all
-    before its target, and notices were never there."""
+    up to its target, and notices were never there. A rewind to before that target takes the compaction back too."""
     shown: list[Entry] = []
     for entry in log:
         match entry.kind:
@@ -29,16 +29,31 @@ def for_model(log: Iterable[Entry]) -> list[Entry]:
                 pass
             case Kind.REWIND:
                 target = mark_target(entry)
-                shown = [kept for kept in shown if kept.seq < target]
+                shown = [kept for kept in shown if _last_meant(kept) < target]
             case Kind.CLEAR:
                 shown = []
-            case Kind.COMPACTION:
-                upto = entry.data.get("upto")
-                kept = [e for e in shown if isinstance(upto, int) and e.seq > upto]
-                shown = [entry, *kept]
-            case Kind.USER | Kind.ASSISTANT | Kind.TOOL_CALL | Kind.TOOL_RESULT:
+            case Kind.USER | Kind.ASSISTANT | Kind.TOOL_CALL | Kind.TOOL_RESULT | Kind.COMPACTION:
                 shown.append(entry)
-    return shown
+    return compacted(shown)
+
+
+def compacted(shown: Sequence[Entry]) -> list[Entry]:
+    """The last compaction in place of all that it stands for."""
+    summary = next((entry for entry in reversed(shown) if entry.kind is Kind.COMPACTION), None)
+    if summary is None:
+        return list(shown)
+    upto = _last_meant(summary)
+    return [summary, *(entry for entry in shown if entry.seq > upto and entry.kind is not Kind.COMPACTION)]
+
+
+def _last_meant(entry: Entry) -> int:
+    """The seq of the last entry that it speaks of: a compaction's target, else its own."""
+    if entry.kind is not Kind.COMPACTION:
+        return entry.seq
+    upto = entry.data.get("upto")
+    if not isinstance(upto, int):
+        raise TypeError(f"compaction {entry.seq} of session {entry.session} has no target")
+    return upto
 
 
 def for_people(log: Iterable[Entry]) -> list[Entry]:

@@ -18,7 +18,8 @@ from core.desk.house import House
 from core.desk.recall import keep, recall
 from core.desk.record import Ending, record
 from core.desk.refuse import refuse_broken, refuse_stale
-from core.desk.turn import Listener, RunningTurn
+from core.desk.scribe import Listener
+from core.desk.turn import RunningTurn
 from core.errors import StoreError
 from core.store import deliveries
 from core.store.conversations import ConversationId, SessionId

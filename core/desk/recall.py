@@ -14,7 +14,7 @@ from core.desk.admit import Admitted
 from core.desk.house import House
 from core.errors import AgentError, StoreError
 from core.store import entries
-from core.store.entries import Entry
+from core.store.entries import Entry, Kind
 
 log = structlog.get_logger("frontdesk.agents")
 
@@ -55,9 +55,11 @@ async def recall(house: House, admitted: Admitted, *, anew: bool = False) -> Cac
 
 
 async def _past(house: House, admitted: Admitted) -> list[Entry]:
-    """What the model is shown before this turn's message. A new attempt finds rewound entries behind it."""
+    """What the model is shown before this turn's message. A new attempt finds rewound entries behind it, and maybe a
+    compaction that the first one made."""
     log_ = await house.store.read(lambda tx: entries.of_session(tx, admitted.session.id))
-    return [entry for entry in history.for_model(log_) if entry.seq < admitted.message.seq]
+    before = admitted.message.seq
+    return [one for one in history.for_model(log_) if one.seq < before or one.kind is Kind.COMPACTION]
 
 
 def keep(house: House, admitted: Admitted, cached: CachedAgent, learned: list[Entry], head: int) -> None:

@@ -19,12 +19,12 @@ from core.vocabulary import Outcome
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ending:
-    """How a turn ended. `tail` is what was said since the last entry that the turn committed itself; `reply` is the
+    """How a turn ended. `said` is what was said since the last entry that the turn committed itself; `reply` is the
     whole text as parts for the platform. `notice` is told after it. `at_once`: the first part is committed as
     `sending`, since the caller holds the chat's lane."""
 
     outcome: Outcome
-    tail: str = ""
+    said: tuple[Draft, ...] = ()
     reply: tuple[str, ...] = ()
     notice: str = ""
     reference: str = ""
@@ -75,9 +75,7 @@ def _drafts(tx: Tx, turn: Turn, ending: Ending) -> list[Draft]:
             )
             for call in calls
         ]
-    if ending.tail.strip():
-        data = {} if ending.outcome is Outcome.DONE else {"cut": str(ending.outcome)}
-        drafts.append(Draft(kind=Kind.ASSISTANT, text=ending.tail, data=data, turn=turn.id))
+    drafts += ending.said
     if ending.notice:
         drafts.append(Draft(kind=Kind.NOTICE, text=ending.notice, turn=turn.id))
     return drafts

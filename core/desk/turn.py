@@ -3,55 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import Protocol, assert_never
+from typing import assert_never
 
 import structlog
 
-from core.agents.agent import AgentEvent, Suspend, Used
+from core.agents.agent import AgentEvent, Answer, DeskTools, Responded, Suspend, Used
 from core.agents.cache import CachedAgent
 from core.delivery.preview import Preview
 from core.delivery.split import is_blank
 from core.desk import history
 from core.desk.admit import Admitted
 from core.desk.coalesce import Ref
-from core.desk.commands.table import argument
 from core.desk.house import House
 from core.desk.pulse import BEAT_S
 from core.desk.record import Ending
+from core.desk.scribe import Listener, Scribe
+from core.desk.turn_desk import TurnDesk
 from core.errors import AgentError, FenceLost, SendError
-from core.people.names import one_line, storable
+from core.people.names import storable
 from core.ports import CanType
-from core.store import conversations, deliveries, entries, inbox, sessions, turns
+from core.store import deliveries, turns
 from core.store.conversations import SessionId
 from core.store.deliveries import Parcel, Posted
-from core.store.entries import Draft, Entry, Json, Kind
-from core.store.inbox import Fate, Waiting
-from core.store.sql import Tx
-from core.vocabulary import CallClosed, CallOpened, Outcome, RowId, TextDelta, ThinkingDelta, TurnId
+from core.store.entries import Entry, Json, Kind
+from core.vocabulary import CallClosed, CallOpened, ClientTool, Outcome, RowId, TextDelta, ThinkingDelta, TurnId
 
 log = structlog.get_logger("frontdesk.turn")
-
-Committed = tuple[list[RowId], list[Entry]]
-"""The rows that a unit of a turn took, and the entries that it added."""
 
 TYPING_AFTER_S = 0.3
 """An answer that comes faster needs no typing sign."""
 GRACE_S = 1.0
 """How long an agent that was told to stop may take."""
-
-
-class Listener(Protocol):
-    """The mailbox, as its running turn sees it."""
-
-    def turn_over(self) -> None:
-        """The turn waits for its recording."""
-
-    def row_taken(self, row: RowId) -> None:
-        """A waiting row was taken into the turn."""
 
 
 class RunningTurn:
@@ -62,19 +47,13 @@ class RunningTurn:
     ) -> None:
         self.admitted = admitted
         self.cached = cached
-        self.rows: list[RowId] = list(admitted.rows)
         self.over = False
         """The agent has ended, or is not waited for any more."""
         self._house = house
         self._listener = listener
-        self._steers: deque[Ref] = deque()
-        self._tail: list[str] = []
-        self._said: list[str] = []
+        self._scribe = Scribe(house, admitted, listener)
+        self._desk = TurnDesk(house, admitted)
         self._usage: Counter[str] = Counter()
-        self._added: list[Entry] = [admitted.message]
-        self._commits: set[asyncio.Task[list[Entry]]] = set()
-        self._called = False
-        self._recorded = False
         self._outcome = Outcome.DONE
         self._notice = ""
         self._reference = ""
@@ -83,7 +62,9 @@ class RunningTurn:
         self._typed_s = float("-inf")
         self._typing: asyncio.Task[None] | None = None
         self._lane = house.outbox.lane(self.turn.address.bot, self.turn.address.chat, self.turn.kind).lease()
-        self._preview = Preview(house.outbox.workshop, self._lane, _preview_parcel(admitted), self._so_far, inherited)
+        self._preview = Preview(
+            house.outbox.workshop, self._lane, _preview_parcel(admitted), lambda: self._scribe.text, inherited
+        )
         self._shows = self._preview.possible
         self._given_up_s: float | None = None
         self._task: asyncio.Task[None] = asyncio.create_task(self._consume(), name="turn")
@@ -91,7 +72,7 @@ class RunningTurn:
         house.pulse.add(self)
 
     def _end(self, task: asyncio.Task[None] | None = None) -> None:
-        if task is not None and not task.cancelled() and self._recorded and task.exception() is not None:
+        if task is not None and not task.cancelled() and self._scribe.closed and task.exception() is not None:
             log.warning("agent_ended_late", turn=self.id)
         if not self.over:
             self.over = True
@@ -123,83 +104,37 @@ class RunningTurn:
     def message(self) -> Entry:
         return self.admitted.message
 
-    async def opened(self, call: CallOpened, *, read_only: bool) -> None:
-        tool = storable(call.tool)
-        data: dict[str, Json] = {
-            "call": storable(call.call), "tool": tool, "arguments": storable(call.arguments), "read_only": read_only
-        }  # fmt: skip
-        self._called = True
-        drafts = [*self._unsaved(), Draft(kind=Kind.TOOL_CALL, text=tool, data=data, turn=self.id)]
-        await self._append(drafts, len(self._tail))
+    @property
+    def entries(self) -> Sequence[Entry]:
+        return self._scribe.added
+
+    @property
+    def answers(self) -> Mapping[str, Answer]:
+        return self.admitted.answers
+
+    @property
+    def client_tools(self) -> Sequence[ClientTool]:
+        return self.admitted.tools
+
+    @property
+    def desk(self) -> DeskTools:
+        return self._desk
+
+    async def opened(self, calls: Sequence[CallOpened]) -> None:
+        await self._scribe.opened(calls)
+        for call in calls:
+            self._house.live.publish(self.rows, call)
+
+    async def closed(self, call: CallClosed, part: Mapping[str, Json] | None = None) -> None:
+        await self._scribe.result(call, part)
         self._house.live.publish(self.rows, call)
 
-    async def closed(self, call: CallClosed) -> None:
-        data: dict[str, Json] = {"call": storable(call.call), "failed": call.failed}
-        await self._append([Draft(kind=Kind.TOOL_RESULT, text=storable(call.result), data=data, turn=self.id)], 0)
-        self._house.live.publish(self.rows, call)
+    async def compacted(self, summary: str, upto: int) -> None:
+        entry = await self._scribe.compacted(summary, upto)
+        self.cached.learn(history.compacted([*self.cached.history, entry]))
 
     async def steering(self) -> Sequence[Entry]:
-        if not self._steers:
-            return ()
-        refs, drafts = list(self._steers), self._unsaved()
-        self._steers.clear()
-        now = self._house.clock.now()
-        added = await self._commit(lambda tx: self._take(tx, refs, drafts, now), len(self._tail))
-        return [entry for entry in added if entry.kind is Kind.USER]
-
-    def _take(self, tx: Tx, refs: Sequence[Ref], drafts: list[Draft], now: datetime) -> Committed:
-        """Rows that still wait become entries of this turn; those that don't have found their fate elsewhere."""
-        self._own(tx)
-        rows = [row for row in (inbox.pending(tx, ref.id) for ref in refs) if row is not None and _words(row)]
-        said = [Draft(kind=Kind.USER, text=_words(row), turn=self.id, sender=one_line(row.name)) for row in rows]
-        session, added = entries.append(tx, sessions.get(tx, self.session), [*drafts, *said], now)
-        if rows:
-            turns.steered(tx, self.id, session.head)
-        for row in rows:
-            inbox.finish(tx, row.id, Fate.MERGED, now, self.id)
-            sessions.join(tx, self.session, row.identity)
-        return [row.id for row in rows], added
-
-    def _own(self, tx: Tx) -> None:
-        if self._recorded:
-            raise FenceLost("the turn has ended; its agent is not heard any more")
-        conversations.own(tx, self.turn.conversation, self.admitted.conversation.fence)
-
-    def _unsaved(self) -> list[Draft]:
-        """What was said since the last commit, as an entry to be."""
-        text = "".join(self._tail)
-        return [Draft(kind=Kind.ASSISTANT, text=text, turn=self.id)] if text.strip() else []
-
-    async def _append(self, drafts: list[Draft], said: int) -> None:
-        now = self._house.clock.now()
-
-        def unit(tx: Tx) -> Committed:
-            self._own(tx)
-            return [], entries.append(tx, sessions.get(tx, self.session), drafts, now)[1]
-
-        await self._commit(unit, said)
-
-    async def _commit(self, unit: Callable[[Tx], Committed], said: int) -> list[Entry]:
-        """Run a unit of this turn that stores the first `said` deltas of the tail. It is not taken back by a
-        cancellation, so what it did is noted here also where the agent does not wait for it any more."""
-        work = asyncio.create_task(self._store(unit, said), name="commit")
-        self._commits.add(work)
-        work.add_done_callback(self._committed)
-        return await asyncio.shield(work)
-
-    async def _store(self, unit: Callable[[Tx], Committed], said: int) -> list[Entry]:
-        taken, added = await self._house.store.write(unit)
-        del self._tail[:said]
-        self._added += added
-        self.rows += taken
-        for row in taken:
-            self._listener.row_taken(row)
-        return added
-
-    def _committed(self, work: asyncio.Task[list[Entry]]) -> None:
-        self._commits.discard(work)
-        if not work.cancelled() and (error := work.exception()) is not None:
-            log.info("entry_not_stored", turn=self.id, why=type(error).__name__)
+        return await self._scribe.steering()
 
     # the stream
 
@@ -209,7 +144,7 @@ class RunningTurn:
         except FenceLost:
             raise
         except asyncio.CancelledError:
-            if not self._recorded and self._given_up_s is None:
+            if not self._scribe.closed and self._given_up_s is None:
                 self._fail("agent_failed", AgentError("the agent cancelled itself"))
             raise
         except Exception as error:  # noqa: BLE001  # agent: whatever it raises fails this turn only, and is logged
@@ -225,13 +160,11 @@ class RunningTurn:
             await _close(stream)
 
     def _hear(self, event: AgentEvent) -> None:
-        if self._recorded:
+        if self._scribe.closed:
             raise FenceLost("the turn has ended; its agent is not heard any more")
         match event:
             case TextDelta(text=text):
-                clean = storable(text)
-                self._tail.append(clean)
-                self._said.append(clean)
+                self._scribe.hear(text)
                 if self._text_s is None:
                     self._text_s = self._house.clock.monotonic()
                 if self._preview.started:
@@ -239,6 +172,8 @@ class RunningTurn:
                 self._house.live.publish(self.rows, event)
             case ThinkingDelta():
                 self._house.live.publish(self.rows, event)
+            case Responded(data=data):
+                self._scribe.responded(data)
             case Used(counts=counts):
                 self._usage.update({storable(name): int(count) for name, count in counts.items()})
             case Suspend():
@@ -260,7 +195,7 @@ class RunningTurn:
 
     def steer(self, ref: Ref) -> None:
         """Offer a waiting row to the agent; it takes it at its next boundary, or the row goes on waiting."""
-        self._steers.append(ref)
+        self._scribe.steer(ref)
 
     def beat(self, now: float) -> None:
         if self._given_up_s is None and now - self._asked_s > self._house.rules.turn_timeout_s:
@@ -293,10 +228,9 @@ class RunningTurn:
 
     def abandon(self) -> None:
         """The process ends: nothing is recorded, the next start settles it."""
-        self._recorded = True
+        self._scribe.abandon()
         self._house.pulse.remove(self)
-        for work in (self._task, *self._commits):
-            work.cancel()
+        self._task.cancel()
         self._preview.abandon()
         self._lane.let_go()
 
@@ -309,18 +243,17 @@ class RunningTurn:
 
         Raises `FenceLost` where the conversation has another owner.
         """
-        self._recorded = True
+        self._scribe.closed = True
         self._house.pulse.remove(self)
         if self._typing is not None:
             self._typing.cancel()
         task = self._task
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             raise error
-        if self._commits:
-            await asyncio.wait(self._commits)
+        await self._scribe.settle()
         preview = await self._preview.close()
-        text = self._so_far()
-        if self._outcome is Outcome.SUSPENDED and not history.open_calls(self._added):
+        text = self.text
+        if self._outcome is Outcome.SUSPENDED and not self._scribe.waits:
             self._outcome = Outcome.DONE  # there is nothing that anybody could answer
         if self._outcome is Outcome.DONE and is_blank(text):
             self._outcome, self._notice = Outcome.FAILED, self._house.notices.say("agent_empty")
@@ -329,14 +262,14 @@ class RunningTurn:
         claimed = at_once and preview is None and bool(reply or self._notice) and self._lane.claim()
         return Ending(
             outcome=self._outcome,
-            tail="".join(self._tail),
+            said=tuple(self._scribe.unsaved("" if self._outcome is Outcome.DONE else str(self._outcome))),
             reply=reply,
             notice=self._notice,
             reference=self._reference,
             usage=dict(self._usage),
             preview=preview,
             shown=self._preview.shown,
-            called=self._called,
+            called=self._scribe.called,
             at_once=claimed,
         )
 
@@ -350,20 +283,17 @@ class RunningTurn:
 
     def learned(self, added: Sequence[Entry]) -> list[Entry]:
         """What the model has seen since its history: this turn's entries and those that closed it."""
-        return [entry for entry in (*self._added, *added) if entry.kind is not Kind.NOTICE]
-
-    def _so_far(self) -> str:
-        return "".join(self._said)
+        return [entry for entry in (*self._scribe.added, *added) if entry.kind is not Kind.NOTICE]
 
     @property
     def text(self) -> str:
         """All that was said."""
-        return self._so_far()
+        return self._scribe.text
 
-
-def _words(row: Waiting) -> str:
-    """What a steering row tells the agent: of a `/steer` its text, of which there may be none."""
-    return argument(row.text) if row.command else row.text
+    @property
+    def rows(self) -> list[RowId]:
+        """The inbox rows that it answers."""
+        return self._scribe.rows
 
 
 def _preview_parcel(admitted: Admitted) -> Parcel:

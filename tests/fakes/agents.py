@@ -64,7 +64,7 @@ def raises(error: BaseException, *deltas: str) -> Script:
 
 async def call(turn: TurnContext, name: str, result: str, *, read_only: bool) -> None:
     """A tool that is called and gives its result."""
-    await turn.opened(CallOpened(call=name, tool="tool", arguments="{}"), read_only=read_only)
+    await turn.opened([CallOpened(call=name, tool="tool", arguments="{}", read_only=read_only)])
     await turn.closed(CallClosed(call=name, result=result, failed=False))
 
 

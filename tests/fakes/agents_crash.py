@@ -71,7 +71,7 @@ class CrashAgent:
             yield TextDelta(text=closing(mark))
 
     async def _use_tool(self, turn: TurnContext, mark: str, *, read_only: bool) -> None:
-        await turn.opened(CallOpened(call=f"call-{mark}", tool="write", arguments="{}"), read_only=read_only)
+        await turn.opened([CallOpened(call=f"call-{mark}", tool="write", arguments="{}", read_only=read_only)])
         if not read_only:
             self._note("tool", mark)
         await turn.closed(CallClosed(call=f"call-{mark}", result="done", failed=False))

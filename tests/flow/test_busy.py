@@ -214,7 +214,7 @@ async def test_an_interrupted_turn_with_an_open_call_gives_it_a_result(furnish: 
     async def calling(turn: TurnContext) -> AsyncIterator[AgentEvent]:
 
         yield TextDelta(text="look ")
-        await turn.opened(CallOpened(call="1", tool="t", arguments="{}"), read_only=False)
+        await turn.opened([CallOpened(call="1", tool="t", arguments="{}", read_only=False)])
         await house.stage.gate().wait()
 
     house.stage.on("slow", calling)

@@ -97,7 +97,7 @@ async def odd_counts(turn: TurnContext) -> AsyncIterator[AgentEvent]:
 
 async def odd_call(turn: TurnContext) -> AsyncIterator[AgentEvent]:
     yield TextDelta(text="half")
-    await turn.opened(CallOpened(call="1", tool="t", arguments=object()), read_only=True)  # type: ignore[arg-type]
+    await turn.opened([CallOpened(call="1", tool="t", arguments=object(), read_only=True)])  # type: ignore[arg-type]
 
 
 async def cancels_itself(turn: TurnContext) -> AsyncIterator[AgentEvent]:
@@ -106,7 +106,7 @@ async def cancels_itself(turn: TurnContext) -> AsyncIterator[AgentEvent]:
 
 
 async def open_and_gone(turn: TurnContext) -> AsyncIterator[AgentEvent]:
-    await turn.opened(CallOpened(call="1", tool="t", arguments="{}"), read_only=True)
+    await turn.opened([CallOpened(call="1", tool="t", arguments="{}", read_only=True)])
     yield TextDelta(text="")
     raise ValueError
 
@@ -225,7 +225,7 @@ async def test_a_call_that_the_agent_gave_up_on_is_still_in_its_history(house: H
 
     async def impatient(turn: TurnContext) -> AsyncIterator[AgentEvent]:
         house.store.hears = asyncio.Event()
-        opening = asyncio.ensure_future(turn.opened(CallOpened(call="1", tool="t", arguments="{}"), read_only=True))
+        opening = asyncio.ensure_future(turn.opened([CallOpened(call="1", tool="t", arguments="{}", read_only=True)]))
         await house.store.flushed()
         opening.cancel()
         house.store.hears.set()
@@ -242,7 +242,7 @@ async def test_a_call_that_the_agent_gave_up_on_is_still_in_its_history(house: H
 async def test_a_suspended_turn_is_closed_by_the_next_message(house: House) -> None:
     async def asks(turn: TurnContext) -> AsyncIterator[AgentEvent]:
         yield TextDelta(text="May I? ")
-        await turn.opened(CallOpened(call="1", tool="pay", arguments="{}"), read_only=False)
+        await turn.opened([CallOpened(call="1", tool="pay", arguments="{}", read_only=False)])
         yield Suspend()
 
     house.stage.on("ask", asks)
@@ -261,7 +261,7 @@ async def test_a_suspended_turn_is_closed_by_the_next_message(house: House) -> N
 async def test_a_suspended_turn_is_closed_by_commands(house: House, command: str) -> None:
     async def asks(turn: TurnContext) -> AsyncIterator[AgentEvent]:
         yield TextDelta(text="May I? ")
-        await turn.opened(CallOpened(call="1", tool="pay", arguments="{}"), read_only=False)
+        await turn.opened([CallOpened(call="1", tool="pay", arguments="{}", read_only=False)])
         if len(house.stage.asked) == 1:
             yield Suspend()
 
@@ -376,7 +376,7 @@ ECHOES: Callable[..., Script] = says
 async def test_a_suspended_turn_of_a_session_that_ends_by_time_is_closed_with_its_calls(furnish: Furnish) -> None:
     async def asks(turn: TurnContext) -> AsyncIterator[AgentEvent]:
         yield TextDelta(text="May I? ")
-        await turn.opened(CallOpened(call="1", tool="pay", arguments="{}"), read_only=False)
+        await turn.opened([CallOpened(call="1", tool="pay", arguments="{}", read_only=False)])
         yield Suspend()
 
     house = await furnish(session={"reset": {"mode": "idle", "idle_minutes": 60}})

@@ -58,7 +58,7 @@ async def test_read_only_calls_are_made_again_behind_a_rewind_mark(house: House)
 async def test_c02_a_call_that_writes_ends_the_turn_with_a_result_and_one_notice(house: House) -> None:
     async def writing(turn: TurnContext) -> AsyncIterator[AgentEvent]:
         yield TextDelta(text="doing ")
-        await turn.opened(CallOpened(call="1", tool="pay", arguments="{}"), read_only=False)
+        await turn.opened([CallOpened(call="1", tool="pay", arguments="{}", read_only=False)])
         await house.stage.gate().wait()
 
     house.stage.on("slow", writing)
@@ -133,7 +133,7 @@ async def test_a_preview_is_followed_by_the_notice_where_the_turn_is_not_tried_a
 
     async def writing(turn: TurnContext) -> AsyncIterator[AgentEvent]:
         yield TextDelta(text="doing")
-        await turn.opened(CallOpened(call="1", tool="pay", arguments="{}"), read_only=False)
+        await turn.opened([CallOpened(call="1", tool="pay", arguments="{}", read_only=False)])
         await house.stage.gate().wait()
 
     house.stage.on("slow", writing)

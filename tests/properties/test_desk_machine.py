@@ -59,7 +59,7 @@ async def answer(turn: TurnContext, manner: str, house: House) -> AsyncIterator[
             await call(turn, f"{turn.id}", "r", read_only=manner == "read")
             await house.stage.gate("wait").wait()
         case "suspend":
-            await turn.opened(CallOpened(call=f"{turn.id}", tool="pay", arguments="{}"), read_only=False)
+            await turn.opened([CallOpened(call=f"{turn.id}", tool="pay", arguments="{}", read_only=False)])
             yield Suspend()
         case "raise":
             raise AgentError("told to")

@@ -1,0 +1,34 @@
+"""What an agent may ask of the desk while it answers. It sees what its asker may see, and nothing else."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from core.desk.admit import Admitted
+from core.desk.house import House
+from core.store import search
+from core.store.search import Hits
+from core.vocabulary import ChatKind
+
+MOST = 20
+"""Entries that one search gives."""
+
+
+class TurnDesk:
+    """`agent.DeskTools` for one turn."""
+
+    def __init__(self, house: House, admitted: Admitted) -> None:
+        self._house = house
+        self._turn = admitted.turn
+
+    def time(self) -> datetime:
+        return self._house.clock.now().astimezone(ZoneInfo(self._house.rules.zone_name))
+
+    async def search(self, words: str) -> Hits:
+        """In a direct chat all of the asker's sessions; where others read along, only those of this conversation."""
+        turn = self._turn
+        here = None if turn.kind is ChatKind.DIRECT else turn.conversation
+        return await self._house.store.read(
+            lambda tx: search.search(tx, words, identity=turn.author, conversation=here, most=MOST)
+        )
