@@ -12,8 +12,11 @@ from typing import Final, get_args
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
+from config.agents import AGENT_BACKENDS
+from config.faults import option_name
 from config.lines import KeyPath
-from config.settings import AGENT_BACKENDS, PLATFORMS, BotPart, Settings
+from config.model_names import DEFAULT_MODELS, LIST_OR_TABLE
+from config.settings import PLATFORMS, BotPart, Settings
 from config.sources import shown
 
 _TAGGED: Final[Mapping[str, Mapping[str, type[BaseModel]]]] = {"bots": PLATFORMS, "agents": AGENT_BACKENDS}
@@ -25,7 +28,9 @@ _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?\Z")
 _ITEM: Final = re.compile(r"[^\s,;\[\]\"']+")
 _MISSING: Final = {
     "token": 'write token = "env:NAME", "file:PATH" or "credential:NAME"',
-    "backend": 'write backend = "offline" or "package.module:factory"',
+    "backend": 'write backend = "model", "offline" or "package.module:factory"',
+    "model": f'write it as in model = "{DEFAULT_MODELS["OPENAI_API_KEY"]}"',
+    "name": 'write it as in name = "files"',
 }
 
 
@@ -51,6 +56,7 @@ def _path(loc: KeyPath) -> KeyPath:
     # pydantic names the member of a union that it tried, and marks faults of a key itself.
     tagged = len(loc) > 2 and loc[0] in _TAGGED and loc[2] in _TAGGED[str(loc[0])]
     path = (*loc[:2], *loc[3:]) if tagged else loc
+    path = tuple(part for part in path if part not in LIST_OR_TABLE)
     return path[:-1] if path and path[-1] == "[key]" else path
 
 
@@ -82,14 +88,12 @@ def _type_words(error: ErrorDetails, key: str, given: object) -> tuple[str, str]
         case "int_type" | "float_type":
             return _number_words(error["type"], key, given)
         case "string_type":
-            return "must be text in quotes", _text_hint(key, given)
+            return "must be text in quotes", _text_hint("" if isinstance(error["loc"][-1], int) else key, given)
         case "tuple_type":
-            return "must be a list", _list_hint(key, given)
+            return "must be a list", _list_hint(_path(error["loc"]), given)
         case kind if kind in _NO_TABLE:
-            return (
-                "must be a table",
-                f"write [{'.'.join(str(part) for part in _path(error['loc']))}] and its options below",
-            )
+            name = option_name(_path(error["loc"]), is_table=True).partition(",")[0]
+            return "must be a table", f"write {name} and its options below"
         case _:
             limits = error["msg"].removeprefix("Input should be ").removeprefix("String should ")
             return f"must be {limits}" if limits != error["msg"] else error["msg"], ""
@@ -115,19 +119,21 @@ def _number_words(kind: str, key: str, given: object) -> tuple[str, str]:
 
 
 def _text_hint(key: str, given: object) -> str:
-    if isinstance(given, bool):
-        return f'write {key} = "..."'
-    if isinstance(given, int | float | datetime | date | time):
-        return f"write {key} = {shown(str(given))}"
-    return f'write {key} = "..."'
+    scalar = isinstance(given, int | float | datetime | date | time) and not isinstance(given, bool)
+    text = shown(str(given)) if scalar else '"..."'
+    return f"write {key} = {text}" if key else f"write {text}"
 
 
-def _list_hint(key: str, given: object) -> str:
+def _list_hint(path: KeyPath, given: object) -> str:
+    key = str(path[-1])
+    if key == "mcp":
+        return f"write {option_name((*path, 0), is_table=True).partition(',')[0]}, in two brackets"
     items = _ITEM.findall(str(given)) if isinstance(given, str | int) and not isinstance(given, bool) else []
-    if key != "groups":
+    if key == "groups":
+        return f"write {key} = [{', '.join(item if _NUMBER.match(item) else 'ID' for item in items)}]"
+    if path[0] == "access":
         items = [item if ":" in item else f"PLATFORM:{item}" for item in items]
-        return f"write {key} = [{', '.join(map(shown, items))}]"
-    return f"write {key} = [{', '.join(item if _NUMBER.match(item) else 'ID' for item in items)}]"
+    return f"write {key} = [{', '.join(map(shown, items))}]"
 
 
 def _literal_words(key: str, given: object, expected: Sequence[str]) -> tuple[str, str]:
@@ -154,7 +160,8 @@ def _options_around(loc: KeyPath) -> Sequence[str]:
     if rest and rest[0] in _TAGGED:
         model, rest = _TAGGED[str(rest[0])][str(rest[2])], rest[3:]
     for part in rest:
-        model = _table_type(model.model_fields[str(part)].annotation)
+        if isinstance(part, str):
+            model = _table_type(model.model_fields[part].annotation)
     # A bot's `name` is NAME of [bots.NAME], not an option.
     return [name for name in model.model_fields if name != "name" or not issubclass(model, BotPart)]
 

@@ -43,12 +43,17 @@ class ConfigFaults(Exception):
 
 
 def option_name(path: KeyPath, *, is_table: bool = False) -> str:
-    """How a person finds an option: `[bots.telegram] token`, `[access] allow, item 1`, `[session.reset]`."""
-    names = [part for part in path if isinstance(part, str)]
+    """How a person finds an option: `[desk] name`, `[access] allow, item 1`, `[[agents.default.mcp]] name`."""
     item = f", item {path[-1] + 1}" if path and isinstance(path[-1], int) else ""
-    tables, last = (names, "") if is_table else (names[:-1], _shown(names[-1]) if names else "")
-    header = f"[{'.'.join(map(_shown, tables))}]" if tables else ""
-    return f"{header} {last}{item}".strip()
+    names = [index for index, part in enumerate(path) if isinstance(part, str)]
+    last = [] if is_table else names[-1:]
+    tables = names[: len(names) - len(last)]
+    header = ".".join(_shown(str(path[index])) for index in tables)
+    if header:
+        is_array = isinstance(next(iter(path[tables[-1] + 1 :]), None), int)
+        header = f"[[{header}]]" if is_array else f"[{header}]"
+    option = "".join(_shown(str(path[index])) for index in last)
+    return f"{header} {option}".strip() + item
 
 
 def _shown(name: str) -> str:

@@ -15,6 +15,7 @@ from config.document import Document
 from config.explain import explain
 from config.faults import ConfigFaults, Fault, option_name
 from config.lines import KeyPath
+from config.model_names import DEFAULT_MODELS
 from config.places import config_file, state_directory
 from config.settings import Settings
 from config.sources import Sources
@@ -82,6 +83,8 @@ class _Reading:
             self._refuse_names(bots)
             for variable, (platform, option) in _BOT_VARIABLES.items():
                 self._fill_from(variable, platform, option, bots)
+        if "agents" not in tables:
+            self._add_agent(tables)
         # Tables that are not there are not validated, and so "local" would not be resolved in them.
         tables.setdefault("desk", {})
         found = _validated(tables, self._sources(tables))
@@ -138,6 +141,19 @@ class _Reading:
             if option not in table:
                 table[option] = f"env:{variable}"
                 self._from_environ.add(("bots", name, option))
+
+    def _add_agent(self, tables: dict[str, object]) -> None:
+        variables = [variable for variable in DEFAULT_MODELS if self._environ.get(variable, "").strip()]
+        if not variables:
+            return
+        variable, *unused = variables
+        model = DEFAULT_MODELS[variable]
+        tables["agents"] = {"default": {"backend": "model", "model": model, "api_key": f"env:{variable}"}}
+        self._from_environ.add(("agents",))
+        also = "".join(f"{name} is set too and not used; " for name in unused)
+        hint = f"{also}write [agents.default] to choose another"
+        path = ("agents", "default")
+        self.warnings.append(self._entry(path, f"model {model}, because {variable} is set", hint, is_table=True))
 
     def _fault(self, error: ErrorDetails) -> Fault:
         found = explain(error)

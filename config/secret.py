@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Final, Self
 from urllib.parse import quote, unquote, urlsplit
 
-from pydantic import GetCoreSchemaHandler
+from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from config.lines import KeyPath
 from config.sources import Sources, wrong
 
 _REFERENCE: Final = re.compile(r"(env|file|credential):", re.IGNORECASE)
 _SHELL: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?\Z")
 _UNFIT: Final = re.compile(r"[\s\x00-\x1f\x7f]")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_SECRETIVE: Final = re.compile(r"key|token|secret|passw|passphrase|credential|auth(?!or)|cookie", re.IGNORECASE)
 _MASK: Final = "**********"
 
 
@@ -68,7 +72,8 @@ class Secret:
             raise wrong("a config file knows no $ variables", f'write "env:{shell[1]}"')
         secret = cls(sources.fetch(written), written) if _REFERENCE.match(written) else cls(written)
         if _UNFIT.search(secret.reveal()):
-            raise wrong("holds white space or control characters inside", "copy it again, alone on one line")
+            source = "" if secret.exposed else f"{written} "
+            raise wrong(f"{source}holds white space or control characters inside", "copy it again, alone on one line")
         return secret
 
     @classmethod
@@ -103,6 +108,88 @@ class PrivateUrl(Secret):
     def __str__(self) -> str:
         password = _password(self._value)
         return self._value.replace(f":{password}@", ":***@") if password else self._value
+
+
+class ServerUrl(PrivateUrl):
+    """The address of a server that may know its clients by it: a password, a query, or all of a referenced one."""
+
+    __slots__ = ()
+
+    def forms(self) -> frozenset[str]:
+        """The whole address and what of it is hidden; nothing if nothing is."""
+        found = super().forms()
+        query = self._value.partition("?")[2]
+        if found or query or self.origin != "literal":
+            found |= {self._value, *([query] if query else [])}
+        return found
+
+    @property
+    def exposed(self) -> bool:
+        """Whether what is hidden stands in the config file."""
+        return self.origin == "literal" and bool(self.forms())
+
+    def __str__(self) -> str:
+        if self.origin != "literal":
+            return _MASK
+        address, mark, _ = super().__str__().partition("?")
+        return f"{address}{mark}***" if mark else address
+
+
+class Handed(Secret):
+    """What a program or a server is handed under a name: a secret, or a plain text. Either may hold spaces."""
+
+    __slots__ = ("_plain",)
+
+    def __init__(self, value: str, origin: str = "literal", *, plain: bool = False) -> None:
+        super().__init__(value, origin)
+        self._plain = plain
+
+    def under(self, name: str) -> Handed:
+        """The same, known by its name: what stands in the file and is not called like a secret is a plain text."""
+        plain = self.origin == "literal" and not _SECRETIVE.search(name)
+        return Handed(self._value, self.origin, plain=plain)
+
+    def forms(self) -> frozenset[str]:
+        """As of a secret; nothing of a plain text, since logs without every "1" or "en" could not be read."""
+        return frozenset() if self._plain or not self._value else super().forms()
+
+    @property
+    def exposed(self) -> bool:
+        """Whether it is a secret that stands in the config file."""
+        return not self._plain and super().exposed and bool(self._value)
+
+    @classmethod
+    def parse(cls, given: object, sources: Sources) -> Self:
+        """A text or a reference as written in the config. Raises a fault without any part of the value."""
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, str):
+            raise wrong("must be text", "write it in quotes")
+        written = given.strip()
+        if shell := _SHELL.match(written):
+            raise wrong("a config file knows no $ variables", f'write "env:{shell[1]}"')
+        handed = cls(sources.fetch(written), written) if _REFERENCE.match(written) else cls(given)
+        if _CONTROL.search(handed.reveal()):
+            raise wrong("holds control characters inside", "copy it again, alone on one line")
+        return handed
+
+
+def secrets_in(value: object, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Secret]]:
+    """Each secret in settings, with the path of its option."""
+    if isinstance(value, Secret):
+        yield path, value
+    for name, item in _members(value):
+        yield from secrets_in(item, (*path, name))
+
+
+def _members(value: object) -> Iterable[tuple[str | int, object]]:
+    if isinstance(value, BaseModel):
+        # What validation found by itself (keys in the environment) is in private attributes.
+        found = value.__pydantic_private__ or {}
+        return [*((name, getattr(value, name)) for name in type(value).model_fields), *found.items()]
+    if isinstance(value, dict):
+        return [(str(name), item) for name, item in value.items()]
+    return enumerate(value) if isinstance(value, list | tuple) else ()
 
 
 def _password(url: str) -> str:

@@ -12,22 +12,17 @@ from datetime import time
 from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal, Self, TypeVar
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from config.secret import Secret
+# core/assembly.py still imports ModuleAgentSettings from here.
+from config.agents import AgentSettings, OfflineAgentSettings
+from config.agents import ModuleAgentSettings as ModuleAgentSettings
+from config.lines import KeyPath
+from config.part import Part
+from config.secret import Secret, secrets_in
 from config.sources import Sources, shown, wrong
 from config.values import (
     Addresses,
-    Backend,
     BotToken,
     Count,
     Groups,
@@ -36,7 +31,6 @@ from config.values import (
     Minutes,
     Name,
     Proxy,
-    Scalar,
     Seconds,
     ShownName,
     StoreUrl,
@@ -52,14 +46,6 @@ ResetMode = Literal["none", "idle", "daily", "both"]
 BusyMode = Literal["queue", "steer", "interrupt"]
 
 _T = TypeVar("_T")
-
-
-class Part(BaseModel):
-    """One table of the config file: frozen, strict, no unknown options, and no values in its errors."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, hide_input_in_errors=True, validate_default=True
-    )
 
 
 class DeskSettings(Part):
@@ -202,34 +188,6 @@ class RetentionSettings(Part):
     """Since a session's last message; None: never."""
 
 
-class OfflineAgentSettings(Part):
-    """An agent that needs no model: it says which message of which session it answers."""
-
-    backend: Literal["offline"] = "offline"
-
-
-class ModuleAgentSettings(Part):
-    """An agent made by code of yours."""
-
-    backend: Backend
-    """`package.module:factory`; the factory is called with `options`."""
-    options: Mapping[str, Scalar] = {}
-
-
-def _backend(agent: object) -> str:
-    backend = agent.get("backend") if isinstance(agent, dict) else getattr(agent, "backend", None)
-    return "offline" if backend == "offline" else "module"
-
-
-AgentSettings = Annotated[
-    Annotated[OfflineAgentSettings, Tag("offline")] | Annotated[ModuleAgentSettings, Tag("module")],
-    Discriminator(_backend),
-]
-
-
-AGENT_BACKENDS: Final[Mapping[str, type[Part]]] = {"offline": OfflineAgentSettings, "module": ModuleAgentSettings}
-
-
 class BotPart(Part):
     """What every bot has."""
 
@@ -332,9 +290,9 @@ class Settings(Part):
         """Every text that must not reach a log, chat, error or status page."""
         return frozenset().union(*(secret.forms() for _, secret in self.walk_secrets()))
 
-    def walk_secrets(self) -> Iterator[tuple[tuple[str, ...], Secret]]:
+    def walk_secrets(self) -> Iterator[tuple[KeyPath, Secret]]:
         """Each secret with the path of its option."""
-        return _secrets_in(self, ())
+        return secrets_in(self)
 
     @field_validator("agents")
     @classmethod
@@ -370,17 +328,6 @@ def _named(name: str, table: object) -> object:
         return table
     platform = {"platform": name} if name in PLATFORMS else {}
     return {**platform, **table, "name": name}
-
-
-def _secrets_in(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Secret]]:
-    if isinstance(value, Secret):
-        yield path, value
-    elif isinstance(value, BaseModel):
-        for name in type(value).model_fields:
-            yield from _secrets_in(getattr(value, name), (*path, name))
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            yield from _secrets_in(item, (*path, str(name)))
 
 
 def _first(*values: _T | None) -> _T:

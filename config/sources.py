@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from pydantic_core import PydanticCustomError
+from pydantic import ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from config.lines import KeyPath
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CREDENTIAL: Final = re.compile(r"[A-Za-z0-9_.-]{1,255}\Z")
@@ -20,6 +23,22 @@ def wrong(message: str, hint: str = "") -> PydanticCustomError:
     """A fault found while validating: what is wrong and what to write instead. Neither may hold a secret."""
     # The braces keep pydantic from reading the texts as templates.
     return PydanticCustomError("frontdesk", "{message}", {"message": message, "hint": hint})
+
+
+class Misplaced(NamedTuple):
+    """A fault of an option inside the table that is validated."""
+
+    path: KeyPath
+    """From that table."""
+    message: str
+    hint: str
+
+
+def misplaced(faults: Iterable[Misplaced]) -> ValidationError:
+    """Faults found while validating a table, each at its own option."""
+    return ValidationError.from_exception_data(
+        "", [InitErrorDetails(type=wrong(message, hint), loc=path, input=None) for path, message, hint in faults]
+    )
 
 
 def shown(text: str) -> str:
@@ -55,6 +74,11 @@ class Sources:
             case _:
                 return self._from_credential(name)
 
+    def path(self, written: str) -> Path:
+        """Where a path of the config leads: `~/` is $HOME, and a relative one starts at `directory`."""
+        home = self.environ.get("HOME", "")
+        return self.directory / (home + written[1:] if written.startswith("~/") and home else written)
+
     def _from_environ(self, name: str) -> str:
         if not _NAME.match(name):
             raise wrong("names no environment variable", 'write "env:NAME"')
@@ -66,12 +90,9 @@ class Sources:
         return value
 
     def _from_file(self, name: str) -> str:
-        home = self.environ.get("HOME", "")
-        if name.startswith("~/") and home:
-            name = home + name[1:]
         if not name or "\0" in name:
             raise wrong("names no file", 'write "file:/PATH/TO/SECRET"')
-        return _read(self.directory / name, f"write the secret into it, readable by {_ACCOUNT}")
+        return _read(self.path(name), f"write the secret into it, readable by {ACCOUNT}")
 
     def _from_credential(self, name: str) -> str:
         if not _CREDENTIAL.match(name) or name in {".", ".."}:
@@ -85,7 +106,7 @@ class Sources:
         return _read(Path(directory) / name, f"add LoadCredential={name}:/PATH/TO/SECRET to the systemd unit")
 
 
-_ACCOUNT: Final = "the account that runs frontdesk"
+ACCOUNT: Final = "the account that runs frontdesk"
 
 
 def _read(path: Path, hint: str) -> str:

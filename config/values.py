@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import time
+from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
@@ -11,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from config.identity import Identity, parse_identity
 from config.secret import PrivateUrl, Secret
-from config.sources import Sources, shown, wrong
+from config.sources import ACCOUNT, Sources, shown, wrong
 from config.zones import LOCAL, checked_zone
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
@@ -19,6 +20,7 @@ _AT: Final = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])\Z")
 _GROUP: Final = re.compile(r"-[1-9][0-9]{0,19}\Z")
 _FACTORY: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*\Z")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9:_-]+\Z")
+_TEXT_LIMIT_BYTES: Final = 1024 * 1024
 _YEAR_S: Final = 366 * 86_400
 # `person/ID` is the session key of a linked person, so no bot may be called that.
 _RESERVED: Final = frozenset({"person"})
@@ -89,13 +91,54 @@ def _group(given: object) -> str:
 
 def _factory(text: str) -> str:
     if not _FACTORY.match(text):
-        raise wrong(f"{shown(text)} is no backend", 'write "offline" or "package.module:factory"')
+        raise wrong(f"{shown(text)} is no backend", 'write "model", "offline" or "package.module:factory"')
     return text
 
 
-def _listed(given: object) -> object:
+def listed(given: object) -> object:
+    """What TOML has for a tuple."""
     # A strict tuple takes no list, and TOML has nothing else; a lax one would take a table's keys.
     return tuple(given) if isinstance(given, list) else given
+
+
+def _text(text: str) -> str:
+    if not text.strip():
+        raise wrong("is empty", "write a text, or leave the option out")
+    return text
+
+
+def _located(given: object, info: ValidationInfo) -> object:
+    if not isinstance(given, str):
+        return given
+    if not given.strip() or "\0" in given:
+        raise wrong("is no path", "write the path of it, relative to the config file, or leave the option out")
+    sources = info.context if isinstance(info.context, Sources) else Sources()
+    return sources.path(given)
+
+
+def _text_file(path: Path, info: ValidationInfo) -> Path:
+    if not isinstance(info.context, Sources):
+        return path
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(_TEXT_LIMIT_BYTES + 1)
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        hint = f"write the path of a text that {ACCOUNT} can read"
+        raise wrong(f"{path} cannot be read: {error.strerror or 'no such file'}", hint) from None
+    except UnicodeDecodeError:
+        raise wrong(f"{path} is not UTF-8 text", "save it as UTF-8") from None
+    if len(content) > _TEXT_LIMIT_BYTES:
+        raise wrong(f"{path} is larger than 1 MiB", "shorten it")
+    if not text.strip():
+        raise wrong(f"{path} is empty", "write a text into it, or leave the option out")
+    return path
+
+
+def _directory(path: Path, info: ValidationInfo) -> Path:
+    if isinstance(info.context, Sources) and not path.is_dir():
+        raise wrong(f"{path} is no directory", "make it, or name another")
+    return path
 
 
 def _scalar(given: object) -> object:
@@ -123,15 +166,21 @@ ShownName = Annotated[str, Field(max_length=64), AfterValidator(_line)]
 ZoneName = Annotated[str, AfterValidator(_zone)]
 TimeOfDay = Annotated[time, BeforeValidator(_at)]
 Seconds = Annotated[float, Field(gt=0, le=_YEAR_S, allow_inf_nan=False)]
+Text = Annotated[str, AfterValidator(_text)]
+TextFile = Annotated[Path, BeforeValidator(_located), AfterValidator(_text_file)]
+"""Absolute, and text when the config was loaded."""
+Directory = Annotated[Path, BeforeValidator(_located), AfterValidator(_directory)]
+"""Absolute, and there when the config was loaded."""
 Minutes = Annotated[float, Field(gt=0, le=10 * _YEAR_S / 60, allow_inf_nan=False)]
 Hours = Annotated[float, Field(gt=0, le=10 * _YEAR_S / 3600, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=10_000_000)]
+Tokens = Annotated[int, Field(ge=1, le=10_000_000_000)]
 WebRoot = Annotated[str, AfterValidator(_web_root)]
 Scalar = Annotated[str | int | float | bool, BeforeValidator(_scalar)]
 Backend = Annotated[str, AfterValidator(_factory)]
 BotToken = Annotated[Secret, AfterValidator(_bot_token)]
 StoreUrl = Annotated[PrivateUrl, AfterValidator(_store)]
 Proxy = Annotated[PrivateUrl, AfterValidator(_proxy)]
-Identities = Annotated[tuple[Annotated[Identity, BeforeValidator(parse_identity)], ...], BeforeValidator(_listed)]
-Groups = Annotated[tuple[Annotated[str, BeforeValidator(_group)], ...], BeforeValidator(_listed)]
-Addresses = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Identities = Annotated[tuple[Annotated[Identity, BeforeValidator(parse_identity)], ...], BeforeValidator(listed)]
+Groups = Annotated[tuple[Annotated[str, BeforeValidator(_group)], ...], BeforeValidator(listed)]
+Addresses = Annotated[tuple[str, ...], BeforeValidator(listed)]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
+import secrets
 from collections.abc import Mapping
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
-from config.settings import ModuleAgentSettings, Settings, TerminalSettings
+from config.agents import AgentSettings, ModelAgentSettings, ModuleAgentSettings
+from config.secret import Secret, secrets_in
+from config.settings import Settings, TerminalSettings
 from core.agents.agent import AgentSpec
+from core.agents.backend import ModelBackend
 from core.agents.cache import AgentCache
 from core.agents.registry import DEFAULT, Agents
 from core.delivery.outbox import Outbox
@@ -27,6 +32,7 @@ from core.store.engine import Store
 from core.vocabulary import BotName, ChatId, ChatKind
 
 MIB = 1024 * 1024
+_PEPPER = secrets.token_bytes(32)
 
 
 class SettingsPolicies:
@@ -59,14 +65,36 @@ class SettingsPolicies:
 
 def agents_of(settings: Settings) -> Agents:
     """Raises `ConfigError` for a backend that can't be loaded."""
-    return Agents({name: _spec(name, settings) for name in settings.agents})
+    modelled = {name: agent for name, agent in settings.agents.items() if isinstance(agent, ModelAgentSettings)}
+    proxy = settings.network.proxy.reveal() if settings.network.proxy is not None else None
+    specs = {name: _spec(name, agent) for name, agent in settings.agents.items()}
+    return Agents(specs, ModelBackend(modelled, proxy) if modelled else None)
 
 
-def _spec(name: str, settings: Settings) -> AgentSpec:
-    agent = settings.agents[name]
-    options = dict(agent.options) if isinstance(agent, ModuleAgentSettings) else {}
-    digest = hashlib.sha256(json.dumps([agent.backend, options], sort_keys=True).encode()).hexdigest()
-    return AgentSpec(name=name, backend=agent.backend, options=options, digest=digest)
+def _spec(name: str, agent: AgentSettings) -> AgentSpec:
+    match agent:
+        case ModelAgentSettings():
+            told: object = [agent.model_dump(mode="json"), [_secret_digest(s) for _, s in secrets_in(agent)]]
+            return AgentSpec(
+                name=name, backend=agent.backend, model=agent.model, instructions=agent.instructions or "",
+                digest=_digest(told),
+            )  # fmt: skip
+        case ModuleAgentSettings():
+            options = dict(agent.options)
+            return AgentSpec(
+                name=name, backend=agent.backend, options=options, digest=_digest([agent.backend, options])
+            )  # fmt: skip
+        case _:
+            return AgentSpec(name=name, backend=agent.backend, digest=_digest([agent.backend, {}]))
+
+
+def _digest(told: object) -> str:
+    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _secret_digest(secret: Secret) -> str:
+    """Changes with the secret, and tells nothing of it to anybody who sees it outside of this process."""
+    return hmac.digest(_PEPPER, secret.reveal().encode(), "sha256").hex()
 
 
 def access_of(settings: Settings, bots: Mapping[BotName, Bot]) -> AccessRules:

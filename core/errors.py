@@ -20,6 +20,18 @@ FrontdeskError                what, and what to tell the person (`user_notice`)
 |       +-- ChatDead          the platform refuses this chat
 |       +-- Unknown           no answer: it may have arrived
 +-- AgentError                the agent failed; told in the notice's words, never in its own
+|   +-- ModelBusy             too many requests; `wait_s` where the provider names it
+|   +-- ModelOverloaded       the provider can't just now
+|   +-- ModelUnreachable      no connection, or it broke
+|   +-- ModelSilent           no word in time
+|   +-- ModelKeyRefused       the key is wrong or may not use the model
+|   +-- ModelQuota            the account's money or quota is used up
+|   +-- ModelMissing          no model of this name
+|   +-- ModelRejected         the provider refuses the request
+|   +-- ContextFull           the conversation is too long for the model
+|   +-- ContentFiltered       the provider's filter stopped it
+|   +-- TurnLimit             the turn's own limits: requests, tokens
+|   +-- DayLimit              the person's tokens of the day are used up
 +-- NotRunning                no daemon listens on the socket
 +-- VerbFailed                a verb of the command line was not carried out; `code` is the exit code
 +-- Refused                   a person asked for what is not allowed or not there
@@ -129,6 +141,87 @@ class AgentError(FrontdeskError):
     """An agent can't answer. The text is for the log; people get `user_notice` and a reference id."""
 
     user_notice = "agent_failed"
+
+
+class ModelBusy(AgentError):
+    """Too many requests. `wait_s` is the wait that the provider names, in seconds."""
+
+    retryable = True
+    user_notice = "model_busy"
+
+    def __init__(self, words: str, wait_s: float | None = None) -> None:
+        super().__init__(words)
+        self.wait_s = wait_s
+
+
+class ModelOverloaded(AgentError):
+    """The provider can't answer just now: overloaded, or a fault of its own."""
+
+    retryable = True
+    user_notice = "model_overloaded"
+
+
+class ModelUnreachable(AgentError):
+    """The provider can't be reached, or the connection broke."""
+
+    retryable = True
+    user_notice = "model_unreachable"
+
+
+class ModelSilent(AgentError):
+    """The provider said nothing for too long."""
+
+    retryable = True
+    user_notice = "model_silent"
+
+
+class ModelKeyRefused(AgentError):
+    """The provider refuses the key. Tried once more, since a key may just have been renewed."""
+
+    retryable = True
+    user_notice = "model_key_refused"
+
+
+class ModelQuota(AgentError):
+    """The account has nothing left to pay with."""
+
+    user_notice = "model_quota"
+
+
+class ModelMissing(AgentError):
+    """The provider has no model of this name."""
+
+    user_notice = "model_missing"
+
+
+class ModelRejected(AgentError):
+    """The provider refuses the request as it is."""
+
+    user_notice = "model_rejected"
+
+
+class ContextFull(AgentError):
+    """The conversation is too long for the model."""
+
+    user_notice = "model_context_full"
+
+
+class ContentFiltered(AgentError):
+    """The provider's filter stopped the question or the answer."""
+
+    user_notice = "model_filtered"
+
+
+class TurnLimit(AgentError):
+    """The turn needed more requests or tokens than it may have."""
+
+    user_notice = "turn_limit"
+
+
+class DayLimit(AgentError):
+    """The person has used up the tokens of the day."""
+
+    user_notice = "day_limit"
 
 
 class NotRunning(FrontdeskError):

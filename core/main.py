@@ -110,6 +110,7 @@ class Daemon:
             house.outbox.hold(name)
         status = DaemonStatus(house, health)
         chores = Chores(house, desk, self._lose)
+        stack.push_async_callback(house.agents.close)
         await desk.start()
         stack.push_async_callback(desk.close)
         verbs = Verbs(
@@ -128,6 +129,7 @@ class Daemon:
         status.ready = True
         gc.freeze()
         gc.enable()
+        house.agents.warm()
         log.info("ready", bots=list(self.bots), state=str(self._loaded.state_dir))
         await self._stop.wait()
         if self._lost:

@@ -53,10 +53,7 @@ class Allowed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Told:
-    """The call was answered elsewhere: denied, expired, or carried out by a client. `failed`: not as the model hoped."""
-
-    result: str
-    failed: bool
+    """The call was answered elsewhere: denied, expired, or carried out by a client. Its result is stored."""
 
 
 Answer = Allowed | Told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
@@ -103,9 +103,7 @@ class Scribe:
         drafts = [Draft(kind=Kind.TOOL_CALL, text=storable(c.tool), data=_call(c), turn=self._turn.id) for c in calls]
         silent = self._ended[-1].data if self._ended and not self._ended[-1].text.strip() and not self._tail else None
         if silent is not None:
-            drafts[0] = Draft(
-                kind=Kind.TOOL_CALL, text=drafts[0].text, data={**drafts[0].data, "response": silent}, turn=self._turn.id
-            )  # fmt: skip
+            drafts[0] = replace(drafts[0], data={**drafts[0].data, "response": silent})
         await self._append([*self.unsaved(), *drafts])
 
     async def result(self, call: CallClosed, part: Mapping[str, Json] | None) -> None:

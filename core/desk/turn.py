@@ -149,7 +149,7 @@ class RunningTurn:
             raise
         except Exception as error:  # noqa: BLE001  # agent: whatever it raises fails this turn only, and is logged
             if self._given_up_s is None:
-                self._fail("agent_failed", error)
+                self._fail(error.user_notice if isinstance(error, AgentError) else "agent_failed", error)
 
     async def _ask(self) -> None:
         stream = self.cached.agent.run(self)

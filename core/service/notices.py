@@ -47,6 +47,24 @@ ENGLISH = {
     "agent_failed": "Something went wrong while answering. /retry tries again. (reference {reference})",
     "agent_timeout": "The answer took too long and was stopped. /retry tries again. (reference {reference})",
     "agent_empty": "The agent had nothing to say. /retry tries again.",
+    "model_busy": "The model has too many requests just now. Try /retry in a minute. (reference {reference})",
+    "model_overloaded": "The model's provider is overloaded. Try /retry in a few minutes. (reference {reference})",
+    "model_unreachable": "I could not reach the model, or lost it. /retry tries again. (reference {reference})",
+    "model_silent": "The model did not answer in time. /retry tries again. (reference {reference})",
+    "model_key_refused": (
+        "The model's provider refuses my key; whoever runs me has to look at it. (reference {reference})"
+    ),
+    "model_quota": (
+        "My account with the model's provider is used up; whoever runs me has to look at it. (reference {reference})"
+    ),
+    "model_missing": "The provider has no such model; /model chooses another. (reference {reference})",
+    "model_rejected": "The model's provider refused this request. /retry tries again. (reference {reference})",
+    "model_context_full": (
+        "This conversation is too long for the model. /compact sums it up, /reset begins anew. (reference {reference})"
+    ),
+    "model_filtered": "The provider's content filter stopped this. Try other words. (reference {reference})",
+    "turn_limit": "That needed more steps than one answer may take, so I stopped. (reference {reference})",
+    "day_limit": "You have used up what you may use in one day; it goes on tomorrow. (reference {reference})",
     "interrupted": "I was restarted while answering and can't tell what was done already. /retry tries again.",
     "poison": "This message stopped me three times in a row, so I leave it. (reference {reference})",
     "internal": "I could not handle this message. (reference {reference})",

@@ -1,0 +1,254 @@
+"""One turn's way through a model: requests, calls of tools, steering between them. On the agents' loop.
+
+What is stored leads: a request that is made anew is built from the entries as they are then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import structlog
+from pydantic_ai import Agent, AgentRun, CallToolsNode, ModelRequestNode
+from pydantic_ai.messages import (
+    FunctionToolResultEvent,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolReturnPart,
+)
+from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
+from pydantic_ai.usage import UsageLimits
+from pydantic_graph import End
+
+from config.agents import ModelAgentSettings
+from core.agents import compaction
+from core.agents.agent import Allowed, Answer, Responded, Suspend, TurnContext, Used
+from core.agents.crossing import Crossing
+from core.agents.faults import translate
+from core.agents.providers import Chosen, request_settings
+from core.agents.toolbox import Deps, Toolbox
+from core.agents.transcript import messages_of, response_data, result_data
+from core.desk.history import render
+from core.errors import AgentError, ContextFull, ModelBusy, ModelKeyRefused, StoreError
+from core.store.entries import Entry
+from core.vocabulary import CallClosed, CallOpened, TextDelta, ThinkingDelta
+
+log = structlog.get_logger("frontdesk.agents")
+
+LONGEST_WAIT_S = 60.0
+"""A provider that asks for more patience than that is not waited for."""
+FIRST_WAIT_S = 1.0
+
+Answered = str | DeferredToolRequests
+Graph = Agent[Deps, Answered]
+Run = AgentRun[Deps, Answered]
+
+
+def graph() -> Graph:
+    """What runs every turn: model, tools and instructions come with the turn."""
+    return Agent(deps_type=Deps, output_type=[str, DeferredToolRequests], retries=5)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Role:
+    """Who answers: an agent of the configuration with the model that was chosen for the conversation."""
+
+    settings: ModelAgentSettings
+    chosen: Chosen
+    instructions: str
+    toolbox: Toolbox
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A turn as it stands."""
+
+    history: Sequence[Entry]
+    entries: Sequence[Entry]
+    answers: Mapping[str, Answer] = field(default_factory=dict)
+
+
+async def _known(turn: TurnContext) -> _Known:
+    return _Known(tuple(turn.history), tuple(turn.entries), turn.answers)
+
+
+class Asking:
+    """`acted`: something was said or called, so that the request can't be made again without being noticed."""
+
+    def __init__(self, role: Role, graph: Graph, crossing: Crossing) -> None:
+        self._role = role
+        self._graph = graph
+        self._crossing = crossing
+        self._limits = role.settings.limits
+        self._acted = False
+        self._tokens = 0
+
+    async def answer(self) -> None:
+        """Answer the turn. Raises `AgentError`, and what the turn raises."""
+        tries, summed_up = 0, False
+        while True:
+            known = await self._crossing.ask(_known)
+            try:
+                if not summed_up and compaction.is_due(known.history, known.entries, self._role):
+                    summed_up = await self._sum_up(known)
+                    known = await self._crossing.ask(_known)
+                await self._ask(known)
+            except StoreError:
+                raise
+            except Exception as fault:  # agent: every provider has its own ways to fail
+                error = translate(fault)
+                if isinstance(error, ContextFull) and not summed_up and await self._sum_up(known):
+                    summed_up = True
+                    continue
+                wait_s = self._wait(error, tries)
+                if wait_s is None:
+                    raise error from fault
+                tries += 1
+                log.warning("model_asked_again", why=str(error), wait_s=wait_s)
+                await asyncio.sleep(wait_s)
+            else:
+                return
+
+    def _wait(self, error: AgentError, tries: int) -> float | None:
+        """How long to wait before the request is made again; None: it is not."""
+        most = 1 if isinstance(error, ModelKeyRefused) else self._limits.retries
+        if self._acted or not error.retryable or tries >= most:
+            return None
+        if isinstance(error, ModelKeyRefused):
+            return 0.0
+        named = error.wait_s if isinstance(error, ModelBusy) else None
+        wait_s = FIRST_WAIT_S * 2**tries if named is None else named
+        return wait_s if wait_s <= LONGEST_WAIT_S else None
+
+    async def _sum_up(self, known: _Known) -> bool:
+        """Let a summary stand for the older part of the history; False where that was not possible."""
+        summed = await compaction.sum_up(known.history, self._role, "")
+        if summed is None:
+            return False
+        self._use(summed.counts)
+        await self._crossing.ask(lambda turn: turn.compacted(summed.text, summed.upto))
+        return True
+
+    # one run of the graph
+
+    async def _ask(self, known: _Known) -> None:
+        role = self._role
+        allowed = frozenset(call for call, answer in known.answers.items() if isinstance(answer, Allowed))
+        rebuilt = messages_of([*known.history, *known.entries], role.chosen.systems, allowed)
+        if rebuilt.dropped:
+            log.info("history_not_readable", parts=rebuilt.dropped, systems=sorted(role.chosen.systems))
+        async with self._graph.iter(
+            None,
+            message_history=rebuilt.messages,
+            deferred_tool_results=DeferredToolResults(approvals=dict.fromkeys(allowed, True))
+            if known.answers
+            else None,
+            model=role.chosen.model,
+            instructions=role.instructions or None,
+            deps=Deps(self._crossing),
+            model_settings=request_settings(role.settings),
+            usage_limits=UsageLimits(
+                request_limit=self._limits.iterations, total_tokens_limit=self._limits.turn_tokens
+            ),
+            toolsets=[role.toolbox.toolset()],
+        ) as run:
+            stored = {str(entry.data.get("call")) for entry in known.entries}
+            await self._drive(run, stored)
+
+    async def _drive(self, run: Run, stored: set[str]) -> None:
+        """`stored`: calls that have their entries from before."""
+        node = run.next_node
+        while not isinstance(node, End):
+            if Agent.is_model_request_node(node):
+                await self._request(node, run)
+            elif Agent.is_call_tools_node(node):
+                await self._call_tools(node, run, stored)
+            called = Agent.is_call_tools_node(node) and bool(node.model_response.tool_calls)
+            node = await run.next(node)
+            if called and Agent.is_model_request_node(node):
+                await self._steer(run)
+        if isinstance(node.data.output, DeferredToolRequests):
+            self._crossing.say(Suspend())
+
+    async def _request(self, node: ModelRequestNode[Deps, Answered], run: Run) -> None:
+        async with asyncio.timeout(None) as patience:
+            async with node.stream(run.ctx) as events:
+                async for event in events:
+                    patience.reschedule(asyncio.get_running_loop().time() + self._limits.silence_s)
+                    self._hear(event)
+
+    def _hear(self, event: object) -> None:
+        match event:
+            case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
+                if text:
+                    self._acted = True
+                    self._crossing.say(TextDelta(text=text))
+            case (
+                PartStartEvent(part=ThinkingPart(content=text))
+                | PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text)))
+            ):
+                if text and self._role.settings.show_thinking:
+                    self._crossing.say(ThinkingDelta(text=text))
+            case _:
+                pass
+
+    async def _call_tools(self, node: CallToolsNode[Deps, Answered], run: Run, stored: set[str]) -> None:
+        response = node.model_response
+        calls = [call for call in response.tool_calls if call.tool_call_id not in stored]
+        again = bool(response.tool_calls) and not calls
+        if not again:
+            self._count(response)
+            self._crossing.say(Responded(data=response_data(response)))
+        if calls:
+            self._acted = True
+            opened = [
+                CallOpened(
+                    call=call.tool_call_id, tool=call.tool_name, arguments=call.args_as_json_str(),
+                    read_only=self._role.toolbox.is_read_only(call.tool_name),
+                )
+                for call in calls
+            ]  # fmt: skip
+            await self._crossing.ask(lambda turn: turn.opened(opened))
+        elif not again:
+            await self._steer(run)
+        async with node.stream(run.ctx) as events:
+            async for event in events:
+                if isinstance(event, FunctionToolResultEvent):
+                    await self._result(event.part)
+
+    async def _result(self, part: ToolReturnPart) -> None:
+        said = part.model_response_str(wrap_if_error=False)
+        closed = CallClosed(call=part.tool_call_id, result=said, failed=part.outcome != "success")
+        data = result_data(part)
+        await self._crossing.ask(lambda turn: turn.closed(closed, data))
+
+    async def _steer(self, run: Run) -> None:
+        """What people said meanwhile goes into the next request; a response that seemed the last one is followed by
+        another."""
+        for entry in await self._crossing.ask(lambda turn: turn.steering()):
+            run.enqueue(render(entry))
+
+    def _count(self, response: ModelResponse) -> None:
+        usage = response.usage
+        counts = {
+            "requests": 1,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cached_tokens": usage.cache_read_tokens,
+        }
+        if usage.cost is not None:
+            counts["cost_micro_usd"] = round(usage.cost * 1_000_000)
+        self._use({name: count for name, count in counts.items() if count})
+
+    def _use(self, counts: Mapping[str, int]) -> None:
+        self._crossing.say(Used(counts=counts))
+
+
+def _approvals(allowed: Iterable[str]) -> DeferredToolResults:
+    return DeferredToolResults(approvals=dict.fromkeys(allowed, True))

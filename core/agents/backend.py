@@ -1,0 +1,133 @@
+"""`backend = "model"`: agents that a model answers for. Their SDKs and their loop live in a thread of their own.
+
+Nothing here imports an SDK: the thread does, after the start, with the collector off, so that the main loop goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import structlog
+
+from config.agents import ModelAgentSettings
+from core.agents.agent import AgentEvent, AgentSpec, TurnContext
+from core.agents.crossing import Crossing
+
+if TYPE_CHECKING:
+    from core.agents.compaction import Summed
+    from core.agents.engine import Engine
+    from core.store.entries import Entry
+
+log = structlog.get_logger("frontdesk.agents")
+
+T = TypeVar("T")
+
+
+class ModelAgent:
+    """One session's agent. It holds nothing but its spec: history and entries come with each turn."""
+
+    __slots__ = ("_backend", "_spec")
+
+    def __init__(self, backend: ModelBackend, spec: AgentSpec) -> None:
+        self._backend = backend
+        self._spec = spec
+
+    async def run(self, turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        engine, loop = await self._backend.engine()
+        crossing = Crossing(turn, loop)
+        events = crossing.events(engine.answer(self._spec, crossing))
+        try:
+            async for event in events:
+                yield event
+        finally:
+            await events.aclose()
+
+
+class ModelBackend:
+    """Lives on the main loop; `warm` starts the thread, and so does the first turn."""
+
+    def __init__(self, agents: Mapping[str, ModelAgentSettings], proxy: str | None) -> None:
+        self._agents = agents
+        self._proxy = proxy
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._ready: asyncio.Future[Engine] | None = None
+
+    def make(self, spec: AgentSpec) -> ModelAgent:
+        """`agent.AgentFactory`."""
+        return ModelAgent(self, spec)
+
+    def warm(self) -> None:
+        """Start loading what models need, in the thread that they will run in."""
+        if self._ready is not None:
+            return
+        self._loop = asyncio.new_event_loop()
+        self._ready = asyncio.get_running_loop().create_future()
+        self._ready.add_done_callback(_looked_at)
+        self._thread = threading.Thread(target=self._live, args=(self._loop, self._ready), name="agents", daemon=True)
+        self._thread.start()
+
+    def _live(self, loop: asyncio.AbstractEventLoop, ready: asyncio.Future[Engine]) -> None:
+        main = ready.get_loop()
+        try:
+            engine = self._load()
+        except Exception as error:  # noqa: BLE001  # agent: whoever waits for the engine is told, and only agents with models fail
+            main.call_soon_threadsafe(_settle, ready, partial(ready.set_exception, error))
+            return
+        main.call_soon_threadsafe(_settle, ready, partial(ready.set_result, engine))
+        try:
+            loop.run_forever()
+        finally:
+            loop.close()
+
+    def _load(self) -> Engine:
+        collecting = gc.isenabled()
+        gc.disable()  # one collection over all that an SDK brings would hold up the main loop for 90 ms
+        try:
+            from core.agents.engine import Engine
+
+            return Engine(self._agents, self._proxy)
+        finally:
+            gc.freeze()
+            if collecting:
+                gc.enable()
+
+    async def engine(self) -> tuple[Engine, asyncio.AbstractEventLoop]:
+        """The engine and its loop, once they are there. Raises what kept them from being."""
+        self.warm()
+        if self._ready is None or self._loop is None:
+            raise RuntimeError("warm started nothing")
+        return await asyncio.shield(self._ready), self._loop
+
+    async def sum_up(self, spec: AgentSpec, history: list[Entry], topic: str) -> Summed | None:
+        """A summary of the older part of a history; cancelled with its caller."""
+        engine, loop = await self.engine()
+        return await _over_there(loop, engine.sum_up(spec, history, topic))
+
+    async def close(self) -> None:
+        """End the thread; turns have ended before."""
+        if self._ready is None or self._loop is None or self._thread is None:
+            return
+        if self._ready.done() and not self._ready.cancelled() and self._ready.exception() is None:
+            await _over_there(self._loop, self._ready.result().close())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            await asyncio.to_thread(self._thread.join)
+
+
+async def _over_there(loop: asyncio.AbstractEventLoop, work: Coroutine[None, None, T]) -> T:
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
+
+
+def _settle(ready: asyncio.Future[Engine], give: Callable[[], None]) -> None:
+    if not ready.done():
+        give()
+
+
+def _looked_at(ready: asyncio.Future[Engine]) -> None:
+    if not ready.cancelled() and (error := ready.exception()) is not None:
+        log.error("models_not_loaded", exc_info=error)

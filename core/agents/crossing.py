@@ -1,0 +1,149 @@
+"""Between the turn on the main loop and its agent on the agents' loop.
+
+Models' SDKs do work in proportion to the history on the loop that they run on, so they have one of their own. What an
+agent says crosses gathered: the first piece at once, the rest every 20 ms. What it asks of the turn crosses in the same
+order, and is carried out by the turn's own task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from core.agents.agent import AgentEvent, TurnContext
+from core.vocabulary import TextDelta, ThinkingDelta
+
+GATHER_S = 0.02
+"""How long pieces of an answer are gathered before they cross."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Something that the turn does for its agent."""
+
+    carry_out: Callable[[TurnContext], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Over:
+    """The agent has ended; `error` is how, if not well."""
+
+    error: BaseException | None
+
+
+_Item = AgentEvent | _Asked | _Over
+
+
+class Crossing:
+    """One agent's answer to one turn. `say` and `ask` are the agent's, `events` is the turn's."""
+
+    def __init__(self, turn: TurnContext, agents: asyncio.AbstractEventLoop) -> None:
+        self._turn = turn
+        self._main = asyncio.get_running_loop()
+        self._agents = agents
+        self._work: asyncio.Task[None] | None = None
+        self._gathered: list[_Item] = []
+        self._flush: asyncio.TimerHandle | None = None
+        self._came: deque[_Item] = deque()
+        self._wake = asyncio.Event()
+        self._over: _Over | None = None
+
+    # on the agents' loop
+
+    def say(self, event: AgentEvent) -> None:
+        """An event for the turn. Pieces of one kind that are gathered become one."""
+        last = self._gathered[-1] if self._gathered else None
+        if isinstance(event, TextDelta) and isinstance(last, TextDelta):
+            self._gathered[-1] = TextDelta(text=last.text + event.text)
+        elif isinstance(event, ThinkingDelta) and isinstance(last, ThinkingDelta):
+            self._gathered[-1] = ThinkingDelta(text=last.text + event.text)
+        else:
+            self._gathered.append(event)
+        if self._flush is None:
+            self._cross()
+            self._flush = self._agents.call_later(GATHER_S, self._later)
+
+    def _later(self) -> None:
+        self._flush = self._agents.call_later(GATHER_S, self._later) if self._gathered else None
+        self._cross()
+
+    def _cross(self) -> None:
+        if self._gathered:
+            items, self._gathered = self._gathered, []
+            self._main.call_soon_threadsafe(self._arrive, items)
+
+    async def ask(self, do: Callable[[TurnContext], Awaitable[T]]) -> T:
+        """Let the turn do something, after all that was said before. Raises what it raises."""
+        answer: asyncio.Future[T] = self._agents.create_future()
+
+        def settle(give: Callable[[], None]) -> None:
+            self._agents.call_soon_threadsafe(lambda: None if answer.done() else give())
+
+        async def carry_out(turn: TurnContext) -> None:
+            try:
+                result = await do(turn)
+            except asyncio.CancelledError:
+                raise  # the turn is over; its end stops the agent
+            except Exception as error:
+                settle(partial(answer.set_exception, error))
+                raise
+            settle(partial(answer.set_result, result))
+
+        self._gathered.append(_Asked(carry_out))
+        self._cross()
+        return await answer
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        self._work = self._agents.create_task(work)
+        self._work.add_done_callback(self._end)
+
+    def _end(self, work: asyncio.Task[None]) -> None:
+        self._gathered.append(_Over(None if work.cancelled() else work.exception()))
+        self._cross()
+        if self._flush is not None:
+            self._flush.cancel()
+
+    def _stop(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
+
+    # on the main loop
+
+    def _arrive(self, items: list[_Item]) -> None:
+        self._came.extend(items)
+        self._wake.set()
+
+    async def events(self, work: Coroutine[None, None, None]) -> AsyncGenerator[AgentEvent, None]:
+        """Run the agent's work on its loop, and give what it says. Closing this ends the work, and waits for its end.
+        Raises what the work raised."""
+        self._agents.call_soon_threadsafe(self._start, work)
+        try:
+            while (item := await self._next()) is not None:
+                if isinstance(item, _Asked):
+                    await item.carry_out(self._turn)
+                else:
+                    yield item
+        finally:
+            if self._over is None:
+                self._agents.call_soon_threadsafe(self._stop)
+            while self._over is None:
+                await self._next()
+
+    async def _next(self) -> AgentEvent | _Asked | None:
+        """What comes next; None: nothing any more."""
+        while not self._came:
+            await self._wake.wait()
+            self._wake.clear()
+        item = self._came.popleft()
+        if not isinstance(item, _Over):
+            return item
+        self._over = item
+        if item.error is not None:
+            raise item.error
+        return None

@@ -1,0 +1,48 @@
+"""What runs on the agents' loop: models, tool servers, and the graph that every turn goes through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from config.agents import ModelAgentSettings
+from core.agents import compaction
+from core.agents.agent import AgentSpec
+from core.agents.asking import Asking, Role, graph
+from core.agents.compaction import Summed
+from core.agents.crossing import Crossing
+from core.agents.providers import Providers, load
+from core.agents.toolbox import Toolbox
+from core.store.entries import Entry
+
+
+class Engine:
+    """Made, and its methods called, on the agents' loop."""
+
+    def __init__(self, agents: Mapping[str, ModelAgentSettings], proxy: str | None) -> None:
+        self._agents = agents
+        self._providers = Providers(proxy)
+        self._graph = graph()
+        self._toolboxes = {name: Toolbox(settings) for name, settings in agents.items()}
+        load({name: settings.model for name, settings in agents.items()})
+
+    async def answer(self, spec: AgentSpec, crossing: Crossing) -> None:
+        """Answer one turn. Raises `AgentError` and `ConfigError`."""
+        await Asking(self._role(spec), self._graph, crossing).answer()
+
+    async def sum_up(self, spec: AgentSpec, history: list[Entry], topic: str) -> Summed | None:
+        """A summary of the older part of a history."""
+        return await compaction.sum_up(history, self._role(spec), topic)
+
+    def _role(self, spec: AgentSpec) -> Role:
+        settings = self._agents[spec.name]
+        return Role(
+            settings=settings,
+            chosen=self._providers.model(settings, spec.model, spec.name),
+            instructions=spec.instructions,
+            toolbox=self._toolboxes[spec.name],
+        )
+
+    async def close(self) -> None:
+        for toolbox in self._toolboxes.values():
+            await toolbox.close()
+        await self._providers.close()

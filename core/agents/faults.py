@@ -1,0 +1,53 @@
+"""What pydantic-ai raises, as errors of ours. Nobody else decides on a model's error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pydantic_ai import exceptions as ai
+
+from core import errors
+from core.errors import AgentError
+
+_KINDS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], Callable[[str], AgentError]], ...] = (
+    (ai.ModelContextWindowExceededError, errors.ContextFull),
+    (ai.ModelQuotaExceededError, errors.ModelQuota),
+    (ai.ModelAuthenticationError, errors.ModelKeyRefused),
+    (ai.ModelNotFoundError, errors.ModelMissing),
+    ((ai.ModelTimeoutError, ai.ModelRequestTimeout, TimeoutError), errors.ModelSilent),
+    (ai.ModelConnectionError, errors.ModelUnreachable),
+    ((ai.ModelUnavailableError, ai.ModelServerError), errors.ModelOverloaded),
+    (ai.ModelRequestRejectedError, errors.ModelRejected),
+    (ai.ContentFilterError, errors.ContentFiltered),
+    (ai.UsageLimitExceeded, errors.TurnLimit),
+)
+"""Narrower kinds first."""
+
+
+def translate(error: Exception) -> AgentError:
+    """The error of ours that says the same. Its words are ours as well: a provider's own text may hold a key or a
+    path, so no log shows more of it than its kind, status and code."""
+    if isinstance(error, AgentError):
+        return error
+    if isinstance(error, ai.FallbackExceptionGroup):
+        return translate(error.exceptions[-1])
+    words = _words(error)
+    if isinstance(error, ai.ModelRateLimitError):
+        return errors.ModelBusy(words, error.retry_after)
+    for kind, ours in _KINDS:
+        if isinstance(error, kind):
+            return ours(words)
+    return AgentError(words)
+
+
+def _words(error: Exception) -> str:
+    said = [type(error).__name__]
+    if isinstance(error, ai.ModelAPIError):
+        said.append(f"model {error.model_name}")
+    if isinstance(error, ai.ModelHTTPError):
+        said.append(f"status {error.status_code}")
+    if isinstance(error, ai.ModelAPIError) and error.provider_error_code:
+        said.append(f"code {error.provider_error_code[:60]}")
+    if isinstance(error, ai.UsageLimitExceeded | ai.UserError):
+        said.append(str(error)[:300])
+    return ", ".join(said)

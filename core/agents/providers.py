@@ -1,0 +1,160 @@
+"""Models by name, from the configuration. One HTTP client per provider configuration, one TLS context for all."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import httpx2
+from pydantic_ai import ModelSettings
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models import Model, create_async_httpx2_client, infer_model
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.providers import Provider, infer_provider_class
+
+from config.agents import ModelAgentSettings
+from config.model_names import provider_of
+from core.errors import ConfigError
+
+OPENAI = ("openai", "openai-chat", "openai-responses")
+"""One provider, three ways to speak to it."""
+
+NO_KEY = "no-key"
+"""What a server of one's own is sent where no key is configured: SDKs insist on one, or look for it themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A model with its fallbacks. `systems`: the names that its and their responses carry. `window`: what it takes in,
+    in tokens, where that is known."""
+
+    model: Model
+    systems: frozenset[str]
+    window: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Configuration:
+    provider: str
+    base_url: str | None
+    key: str
+    connect_s: float
+    silence_s: float
+
+
+class Providers:
+    """Lives on the agents' loop."""
+
+    def __init__(self, proxy: str | None) -> None:
+        self._proxy = proxy
+        self._providers: dict[_Configuration, tuple[Provider[object], httpx2.AsyncClient | None]] = {}
+        self._chosen: dict[tuple[str, str], Chosen] = {}
+
+    def model(self, agent: ModelAgentSettings, name: str, digest: str) -> Chosen:
+        """The model of this name, with the agent's fallbacks behind it. `digest` stands for the agent's settings.
+        Raises `ConfigError`."""
+        known = self._chosen.get((digest, name))
+        if known is None:
+            known = self._chosen[digest, name] = self._choose(agent, name)
+        return known
+
+    def _choose(self, agent: ModelAgentSettings, name: str) -> Chosen:
+        models = [self._model(agent, one) for one in (name, *(other for other in agent.fallbacks if other != name))]
+        window = agent.context.window or models[0].profile.get("context_window")
+        return Chosen(
+            model=models[0] if len(models) == 1 else FallbackModel(models[0], *models[1:]),
+            systems=frozenset(model.system for model in models),
+            window=window,
+        )
+
+    def _model(self, agent: ModelAgentSettings, name: str) -> Model:
+        provider = provider_of(name)
+        own = _family(provider) == _family(provider_of(agent.model))
+        base_url = agent.base_url if own else None
+        # What serves elsewhere under OpenAI's name speaks chat completions.
+        spoken = "openai-chat" if base_url is not None and provider == "openai" else provider
+        try:
+            return infer_model(
+                f"{spoken}:{name.partition(':')[2]}", lambda _: self._provider(agent, provider, base_url, own=own)
+            )
+        except (UserError, ValueError, ImportError) as error:
+            raise ConfigError(f'model = "{name}": {error}') from error
+
+    def _provider(
+        self, agent: ModelAgentSettings, provider: str, base_url: str | None, *, own: bool
+    ) -> Provider[object]:
+        key = agent.api_key if own and agent.api_key is not None else agent.keys.get(provider)
+        limits = agent.limits
+        configuration = _Configuration(
+            provider=_family(provider), base_url=base_url, key=key.reveal() if key is not None else "",
+            connect_s=limits.connect_s, silence_s=max(limits.first_token_s, limits.silence_s),
+        )  # fmt: skip
+        if configuration not in self._providers:
+            self._providers[configuration] = self._open(provider, configuration)
+        return self._providers[configuration][0]
+
+    def _open(self, provider: str, configuration: _Configuration) -> tuple[Provider[object], httpx2.AsyncClient | None]:
+        made = infer_provider_class(provider)
+        takes = inspect.signature(made.__init__).parameters
+        client = self._client(configuration) if "http_client" in takes else None
+        key = configuration.key or (NO_KEY if configuration.base_url is not None else None)
+        given = {"base_url": configuration.base_url, "api_key": key, "http_client": client}
+        return made(**{name: value for name, value in given.items() if name in takes and value is not None}), client
+
+    def _client(self, configuration: _Configuration) -> httpx2.AsyncClient:
+        limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)
+        transport = httpx2.AsyncHTTPTransport(verify=_tls(), limits=limits, proxy=self._proxy)
+        timeout = httpx2.Timeout(configuration.silence_s, connect=configuration.connect_s)
+        return create_async_httpx2_client(timeout=timeout, transport=transport)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        clients = [client for _, client in self._providers.values() if client is not None]
+        await asyncio.gather(*(client.aclose() for client in clients))
+        self._providers.clear()
+        self._chosen.clear()
+
+
+def request_settings(agent: ModelAgentSettings) -> ModelSettings:
+    """What goes with every request."""
+    own = agent.settings
+    settings = ModelSettings(
+        max_retries=0, first_event_timeout=agent.limits.first_token_s, framing_announcement="never"
+    )
+    if own.temperature is not None:
+        settings["temperature"] = own.temperature
+    if own.top_p is not None:
+        settings["top_p"] = own.top_p
+    if own.max_tokens is not None:
+        settings["max_tokens"] = own.max_tokens
+    if own.seed is not None:
+        settings["seed"] = own.seed
+    if own.reasoning is not None:
+        settings["thinking"] = own.reasoning
+    if own.parallel_tool_calls is not None:
+        settings["parallel_tool_calls"] = own.parallel_tool_calls
+    if own.extra:
+        settings["extra_body"] = dict(own.extra)
+    return settings
+
+
+def load(names: Mapping[str, str]) -> None:
+    """Import the SDKs of these models, so that the first request finds them there; what is missing is told by it."""
+    for name in set(names.values()):
+        try:
+            infer_provider_class(provider_of(name))
+        except (ImportError, ValueError):
+            continue
+
+
+def _family(provider: str) -> str:
+    return "openai" if provider in OPENAI else provider
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()
