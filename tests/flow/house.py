@@ -130,7 +130,8 @@ class House:
             "agents": {"default": agent},
             "bots": {name: {"platform": "telegram", "token": f"1:{name}", "groups": groups} for name in self.bots},
         }
-        return Settings.model_validate(_merged(tables, self.options))
+        merged = _merged(tables, {name: table for name, table in self.options.items() if name != "agents"})
+        return Settings.model_validate({**merged, "agents": self.options.get("agents", tables["agents"])})
 
     # one process
 
@@ -171,6 +172,7 @@ class House:
         """The process is killed: what it had not committed is gone, and nothing is said to anybody."""
         self.store.dead = True
         await self.desk.close()
+        await self.core.agents.close()
         await self.store.flushed()
         self.store.close()
         self.clock.forget_sleepers()
@@ -255,6 +257,18 @@ class House:
         said = await self.offer(self.message(text, user=user, chat=chat, **how))
         await self.idle()
         return said
+
+    async def ask(self, text: str, **how: Unpack[How]) -> Said:
+        """A direct message to an agent that takes its time; returns when its turn has ended and nothing moves."""
+        said = await self.offer(self.message(text, **how))
+        await self.ended(said)
+        return said
+
+    async def ended(self, said: Said) -> None:
+        """The message has its fate, and nothing moves."""
+        async with asyncio.timeout(PATIENCE_S):
+            await self.desk.settled(said.row)
+        await self.idle()
 
     async def say_in_group(self, text: str, *, user: str = "7", chat: str = GROUP, **how: Unpack[How]) -> Said:
         said = await self.offer(self.group_message(text, user=user, chat=chat, **how))
