@@ -121,6 +121,7 @@ turns = Table(
     Column("opened_at", BigInteger, nullable=False),
     Column("closed_at", BigInteger),
     Index("turns_by_session", "session_id", "opened_at"),
+    Index("turns_by_author", "author", "opened_at"),
 )
 """`user_seq`: the seq of the turn's last user entry, where a new attempt rewinds to."""
 _open_turn = turns.c.state.in_(("running", "suspended"))
@@ -181,11 +182,12 @@ inbox = Table(
     Column("sent_at", BigInteger, nullable=False),
     Column("received_at", BigInteger, nullable=False),
     Column("done_at", BigInteger),
+    Column("tools", Text),
     UniqueConstraint("account", "dedupe"),
     CheckConstraint("(state = 'done') = (fate IS NOT NULL)", name="inbox_fate"),
     sqlite_autoincrement=True,
 )
-"""`dedupe`: `m:CHAT:MESSAGE` for a message, `e:EVENT` for anything else."""
+"""`dedupe`: `m:CHAT:MESSAGE` for a message, `e:EVENT` for anything else. `tools`: what a client brought, as JSON."""
 _pending = inbox.c.state == "pending"
 Index("inbox_pending", inbox.c.conversation_id, inbox.c.id, sqlite_where=_pending, postgresql_where=_pending)
 _undone = inbox.c.state != "done"
@@ -300,9 +302,10 @@ consents = Table(
     Column("state", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False, index=True),
+    Column("kind", Text, nullable=False, server_default="consent"),
     CheckConstraint("state IN ('open','approved','denied','expired','closed')", name="consents_state"),
 )
-"""One open call of a suspended turn that waits for a person or a client."""
+"""One open call of a suspended turn that waits for a person (`kind` consent) or a client (client)."""
 
 idempotency = Table(
     "idempotency",
@@ -356,4 +359,4 @@ checked at commit, so that a transaction which forgets to take it away fails."""
 MIGRATIONS = "schema_version"
 """The table in which Alembic keeps the version."""
 
-SCHEMA = "0001"
+SCHEMA = "0002"
