@@ -17,7 +17,9 @@ _REFERENCE: Final = re.compile(r"(env|file|credential):", re.IGNORECASE)
 _SHELL: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?\Z")
 _UNFIT: Final = re.compile(r"[\s\x00-\x1f\x7f]")
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_SECRETIVE: Final = re.compile(r"key|token|secret|passw|passphrase|credential|auth(?!or)|cookie", re.IGNORECASE)
+# GIT_AUTHOR_NAME holds no secret, Authorization does.
+_SECRETIVE: Final = re.compile(r"key|token|secret|passw|passphrase|credential|auth(?!or(?!iz))|cookie", re.IGNORECASE)
+_SCHEME: Final = re.compile(r"(?:bearer|basic|token)\s+(?=\S)", re.IGNORECASE)
 _MASK: Final = "**********"
 
 
@@ -150,8 +152,10 @@ class Handed(Secret):
         return Handed(self._value, self.origin, plain=plain)
 
     def forms(self) -> frozenset[str]:
-        """As of a secret; nothing of a plain text, since logs without every "1" or "en" could not be read."""
-        return frozenset() if self._plain or not self._value else super().forms()
+        """As of a secret, without `Bearer` too; nothing of a plain text: logs without any "1" could not be read."""
+        if self._plain or not self._value:
+            return frozenset()
+        return super().forms() | {_SCHEME.sub("", self._value, count=1)}
 
     @property
     def exposed(self) -> bool:

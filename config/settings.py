@@ -14,9 +14,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self, TypeVar
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-# core/assembly.py still imports ModuleAgentSettings from here.
 from config.agents import AgentSettings, OfflineAgentSettings
-from config.agents import ModuleAgentSettings as ModuleAgentSettings
 from config.lines import KeyPath
 from config.part import Part
 from config.secret import Secret, secrets_in

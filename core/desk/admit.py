@@ -8,16 +8,17 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from core.agents.agent import Answer
-from core.desk import coalesce, history, resets
+from core.desk import coalesce, consent, history, resets
+from core.desk.client_tools import tools_of
 from core.desk.record import Ending, close_turn
 from core.desk.resets import Policy, ResetReason
 from core.people.names import one_line
 from core.service.notices import Notices
-from core.store import conversations, deliveries, entries, inbox, sessions, turns
+from core.store import consents, conversations, deliveries, entries, inbox, sessions, turns
 from core.store.conversations import Conversation, ConversationId, SessionId
 from core.store.deliveries import Posted
 from core.store.entries import Draft, Entry, Kind
-from core.store.inbox import Waiting
+from core.store.inbox import Fate, Waiting
 from core.store.sessions import ResetContext, Session
 from core.store.sql import Tx
 from core.store.turns import Turn
@@ -27,7 +28,8 @@ from core.vocabulary import ChatKind, ClientTool, Outcome, RowId, TurnId
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Intent:
     """What an owner wants to admit. Ids are made by the caller, since a unit may run twice. `fence` is None in the
-    owner's first unit. `carry` is a turn that these rows interrupt: it is closed here, its rows go into this one."""
+    owner's first unit. A turn does not go on by a row from before `stale_before`. `carry` is a turn that these rows
+    interrupt: it is closed here, its rows go into this one."""
 
     conversation: ConversationId
     fence: int | None
@@ -38,6 +40,7 @@ class Intent:
     policy: Policy
     zone: str
     now: datetime
+    stale_before: datetime
     carry: tuple[Turn, Ending] | None = None
 
 
@@ -63,6 +66,7 @@ class Admitted:
 class NothingLeft:
     """The rows have found their fate elsewhere (closed, stale)."""
 
+    posted: tuple[Posted, ...] = ()
     fence: int
 
 
@@ -76,6 +80,8 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
     if not rows:
         return NothingLeft(fence=conversation.fence)
     first, last = rows[0], rows[-1]
+    if first.command == consent.GO_ON:
+        return _go_on(tx, conversation, first, intent, notices)
     posted: list[Posted] = []
     if intent.carry is not None:
         posted += close_turn(tx, *intent.carry, intent.now, keep_rows=True).posted
@@ -103,7 +109,34 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         message=said[0],
         rows=tuple(row.id for row in (inbox.taken_by(tx, turn.id) if intent.carry is not None else rows)),
         posted=tuple(posted),
+        tools=tools_of(rows),
     )
+
+
+def _go_on(
+    tx: Tx, conversation: Conversation, row: Waiting, intent: Intent, notices: Notices
+) -> Admitted | NothingLeft:
+    """The calls of a suspended turn are answered: it goes on in its session, with its own message."""
+    posted: list[Posted] = []
+    if intent.carry is not None:
+        posted += close_turn(tx, *intent.carry, intent.now).posted
+    found = consent.going_on(tx, row)
+    if found is None:
+        inbox.finish(tx, row.id, Fate.ANSWERED, intent.now, consent.GO_ON)
+        return NothingLeft(fence=conversation.fence, posted=tuple(posted))
+    session = sessions.get(tx, found.turn.session)
+    if row.received_at < intent.stale_before:
+        close_suspended(tx, conversation, session, intent.now)
+        inbox.finish(tx, row.id, Fate.STALE, intent.now)
+        posted.append(deliveries.say(tx, row.address, row.kind, notices.say("stale", count=1), intent.now))
+        return NothingLeft(fence=conversation.fence, posted=tuple(posted))
+    tools = tools_of(inbox.taken_by(tx, found.turn.id))
+    turn = consent.begin(tx, found, row, intent.turn, intent.now)
+    return Admitted(
+        conversation=conversation, session=session, turn=turn, head=session.model_head, message=found.message,
+        rows=tuple(one.id for one in inbox.taken_by(tx, turn.id)), posted=tuple(posted), since=found.since,
+        answers=found.answers, tools=tools,
+    )  # fmt: skip
 
 
 def _session(
@@ -171,10 +204,11 @@ def close_suspended(tx: Tx, conversation: Conversation, session: Session, now: d
     """The conversation goes on: calls that still wait for somebody are answered "not answered"."""
     for turn in turns.suspended_in(tx, conversation.id):
         its = session if turn.session == session.id else sessions.get(tx, turn.session)
-        calls = history.open_calls(entries.of_turn(tx, its.id, turn.id))
+        calls = history.open_calls(entries.of_session(tx, its.id, after=turn.user_seq))
         its, _ = entries.append(tx, its, [result_of(call, history.NOT_ANSWERED) for call in calls], now)
         session = its if its.id == session.id else session
-        turns.close(tx, turn.id, Outcome.DONE, now, {})
+        turns.close(tx, turn.id, Outcome.DONE, now, turn.usage)
+        consents.close(tx, turn.id)
         rows = inbox.taken_by(tx, turn.id)
         inbox.finish_turn(tx, turn.id, rows[-1].id if rows else None, now)
     return session

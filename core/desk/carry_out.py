@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from core.desk.coalesce import Ref, ref_of
+from core.desk.commands import answers
 from core.desk.commands.effects import EFFECTS, Case, Effect
 from core.desk.commands.table import parse
 from core.desk.record import Ending, close_turn
@@ -19,6 +21,7 @@ from core.store.sql import Tx
 from core.store.turns import Turn
 from core.vocabulary import RowId
 
+ALL_EFFECTS = {**EFFECTS, **answers.EFFECTS}
 CLOSING = ("stop", "reset")
 """Control commands that end what was accepted before them."""
 
@@ -43,7 +46,8 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Done:
-    """`live_on`: the row waits at its place as an ordinary message now. `gone`: it had its fate already."""
+    """`live_on`: the row waits at its place as an ordinary message now. `gone`: it had its fate already. `opened`: rows
+    that it made."""
 
     fence: int
     posted: tuple[Posted, ...] = ()
@@ -51,6 +55,7 @@ class Done:
     evict: bool = False
     gone: bool = False
     closed: tuple[RowId, ...] = field(default=())
+    opened: tuple[Ref, ...] = ()
 
 
 def carry_out(tx: Tx, order: Order) -> Done:
@@ -79,6 +84,7 @@ def carry_out(tx: Tx, order: Order) -> Done:
         live_on=effect.message is not None,
         evict=effect.evict or order.running is not None,
         closed=closed,
+        opened=tuple(ref_of(row) for row in effect.opened),
     )
 
 
@@ -105,4 +111,4 @@ def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, clos
         stopped=order.running is not None,
         closed=closed,
     )
-    return EFFECTS[order.name](tx, case)
+    return ALL_EFFECTS[order.name](tx, case)

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from core.delivery.split import is_blank
 from core.desk import gate, keys
+from core.desk.client_tools import tools_text
 from core.desk.coalesce import Ref, ref_of
 from core.desk.commands.table import UNKNOWN, parse
 from core.desk.gate import Decision, Drop, Pass, Stranger
@@ -269,6 +270,7 @@ def _arrival(offer: Offer, message: Message, identity: str | None) -> Arrival:
         command=command,
         more_likely=message.more_likely,
         sent_at=message.sent_at,
+        tools=tools_text(message.tools),
     )
 
 

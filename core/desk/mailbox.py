@@ -16,6 +16,7 @@ import structlog
 from core.desk import coalesce
 from core.desk.carry_out import CLOSING
 from core.desk.coalesce import Ref
+from core.desk.consent import GO_ON
 from core.desk.house import House
 from core.desk.owner import Owner, Unfinished, rows_of
 from core.desk.permission import may
@@ -176,7 +177,8 @@ class Mailbox:
             await self.owner.close_carried()
         elif self._nominated:
             self._nominated = False
-            await self.owner.expire()
+            for row in await self.owner.expire():
+                self.put(row, Lane.ORDERED)
         else:
             return False
         return True
@@ -235,6 +237,8 @@ class Mailbox:
             self._give_back_slot()
         if not self._waiting and self.owner.turn is None:
             self._give_back_slot()
+        for row in done.opened:
+            self.put(row, Lane.ORDERED)
         if done.live_on:
             self._here[ref.id] = self._house.clock.monotonic()
             insort(self._waiting, ref.as_message(), key=_by_id)
@@ -245,11 +249,11 @@ class Mailbox:
         """What is to be done with the row that is next."""
         self._at = ref
         before = self._house.stale_before(self._house.clock.now())
-        if ref.received_at < before:
-            old = [one for one in self._waiting if one.received_at < before]
+        if ref.received_at < before and ref.command != GO_ON:
+            old = [one for one in self._waiting if one.received_at < before and one.command != GO_ON]
             await self.owner.drop_stale(old)
             self._drop(rows_of(old))
-        elif ref.command:
+        elif ref.command and ref.command != GO_ON:
             allowed = await may(self._house, ref, self.conversation, None)
             await self._carry_out(ref, refused=not allowed)
         else:

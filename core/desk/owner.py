@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from core.desk import sweep
+from core.desk import consent, sweep
 from core.desk.admit import Admitted, Intent, NothingLeft, admit
 from core.desk.carry_out import Done, Order, carry_out
-from core.desk.coalesce import Ref
+from core.desk.coalesce import Ref, ref_of
 from core.desk.house import House
 from core.desk.recall import keep, recall
 from core.desk.record import Ending, record
@@ -64,12 +64,14 @@ class Owner:
             agent=house.policies.agent(last.address.bot),
             policy=house.policy(last.address.bot, last.kind),
             zone=house.rules.zone_name,
-            now=house.clock.now(),
+            now=(now := house.clock.now()),
+            stale_before=house.stale_before(now),
             carry=self._carry,
         )
         admitted = await house.store.write(lambda tx: admit(tx, intent, house.notices))
         if isinstance(admitted, NothingLeft):
             self.fence = admitted.fence
+            house.outbox.push(admitted.posted)
             house.live.ended(intent.rows, Outcome.CANCELLED)
             return None
         self._carry = None
@@ -175,15 +177,18 @@ class Owner:
         house.live.ended(done.closed, Outcome.CANCELLED)
         return done
 
-    async def expire(self) -> None:
-        """End the session if its end has come and nothing is going on in it."""
+    async def expire(self) -> Sequence[Ref]:
+        """Settle calls that were not answered in time, and end the session if its end has come and nothing is going on
+        in it; rows that let turns go on."""
         house = self._house
         conversation, fence, now = self.conversation, self.fence, house.clock.now()
         ended = await house.store.write(lambda tx: sweep.end_if_due(tx, conversation, fence, house.policy, now))
-        self.fence = ended.fence
+        self.fence = owned = ended.fence
         if ended.reason is not None:
             house.cache.evict(self.conversation)
             log.info("session_ended", conversation=self.conversation, reason=ended.reason)
+            return ()
+        return [ref_of(row) for row in await house.store.write(lambda tx: consent.expire(tx, conversation, owned, now))]
 
     async def drop_stale(self, refs: Sequence[Ref]) -> None:
         """These waited too long to be acted on; their chat is told once."""

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from core.desk import history
+from core.desk import consent, history
 from core.store import conversations, deliveries, entries, inbox, sessions, turns
+from core.store.consents import Ask
 from core.store.conversations import ConversationId
 from core.store.deliveries import Parcel, Posted
 from core.store.entries import Draft, Entry, Kind
@@ -20,8 +21,8 @@ from core.vocabulary import Outcome
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ending:
     """How a turn ended. `said` is what was said since the last entry that the turn committed itself; `reply` is the
-    whole text as parts for the platform. `notice` is told after it. `at_once`: the first part is committed as
-    `sending`, since the caller holds the chat's lane."""
+    whole text as parts for the platform. `asks`: its calls that wait for somebody. `notice` is told after the reply.
+    `at_once`: the first part is committed as `sending`, since the caller holds the chat's lane."""
 
     outcome: Outcome
     said: tuple[Draft, ...] = ()
@@ -32,6 +33,7 @@ class Ending:
     preview: Posted | None = None
     shown: str | None = None
     called: bool = False
+    asks: tuple[Ask, ...] = ()
     at_once: bool = False
 
 
@@ -55,7 +57,9 @@ def close_turn(tx: Tx, turn: Turn, ending: Ending, now: datetime, *, keep_rows: 
     session = sessions.get(tx, turn.session)
     session, added = entries.append(tx, session, _drafts(tx, turn, ending), now)
     turns.close(tx, turn.id, ending.outcome, now, ending.usage, ending.reference)
-    if not keep_rows and ending.outcome is not Outcome.SUSPENDED:
+    if ending.outcome is Outcome.SUSPENDED:
+        consent.open_asks(tx, turn, ending.asks, now)
+    elif not keep_rows:
         rows = inbox.taken_by(tx, turn.id)
         inbox.finish_turn(tx, turn.id, rows[-1].id if rows else None, now, ending.reference)
     return Closed(session=session, added=tuple(added), posted=tuple(_post(tx, turn, ending, now)))
@@ -64,7 +68,7 @@ def close_turn(tx: Tx, turn: Turn, ending: Ending, now: datetime, *, keep_rows: 
 def _drafts(tx: Tx, turn: Turn, ending: Ending) -> list[Draft]:
     drafts: list[Draft] = []
     if ending.called and ending.outcome is not Outcome.SUSPENDED:
-        calls = history.open_calls(entries.of_turn(tx, turn.session, turn.id))
+        calls = history.open_calls(entries.of_session(tx, turn.session, after=turn.user_seq))
         reason = history.STOPPED if ending.outcome is Outcome.CANCELLED else history.CLOSED_BY_KILL
         drafts += [
             Draft(

@@ -10,6 +10,7 @@ import structlog
 
 from core.desk.admit import Admitted
 from core.desk.coalesce import Ref, ref_of
+from core.desk.consent import GO_ON
 from core.desk.house import House
 from core.desk.owner import Unfinished
 from core.desk.record import Ending, close_turn
@@ -20,7 +21,7 @@ from core.store import conversations, deliveries, entries, inbox, sessions, turn
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
 from core.store.entries import Draft, Entry, Kind
-from core.store.inbox import Lane
+from core.store.inbox import Lane, Waiting
 from core.store.sql import Tx
 from core.store.turns import Turn
 from core.vocabulary import Outcome, RowId
@@ -63,7 +64,8 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, notices: Notices)
     if turn.attempt >= MOST_ATTEMPTS:
         poison = replace(ending, outcome=Outcome.FAILED, notice=notices.say("poison", reference=reference))
         return _settle(tx, turn, poison, now)
-    if _acted(log_) or deliveries.of_turn(tx, turn.id):
+    said = next((entry for entry in log_ if entry.seq == turn.user_seq), None)
+    if said is None or _acted(log_) or deliveries.of_turn(tx, turn.id):  # without its message: an answered call ran
         return _settle(tx, turn, ending, now)
     turns.try_again(tx, turn.id)
     session = sessions.get(tx, turn.session)
@@ -73,7 +75,6 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, notices: Notices)
     if preview is not None and preview.message is None:
         deliveries.drop(tx, preview.id)
         preview = None
-    said = next(entry for entry in log_ if entry.seq == turn.user_seq)
     admitted = Admitted(
         conversation=conversation,
         session=session,
@@ -146,6 +147,11 @@ def _go_on(router: Router, unfinished: Sequence[Unfinished]) -> None:
         router.go_on(turn.conversation, one)
 
 
+def _is_stale(row: Waiting, before: datetime) -> bool:
+    """The row by which a suspended turn goes on ends that turn first, so that its owner has to see to it."""
+    return row.received_at < before and row.command != GO_ON
+
+
 async def _waiting_rows(house: House) -> list[_Left]:
     """What waits, in order of acceptance; rows that are too old are closed, with one notice per chat."""
     now = house.clock.now()
@@ -155,8 +161,8 @@ async def _waiting_rows(house: House) -> list[_Left]:
     after = 0
     while page := await house.store.read(lambda tx: inbox.pending_after(tx, after, PAGE)):  # noqa: B023  # run at once
         after = page[-1].id
-        stale += [ref_of(row) for row in page if row.received_at < before]
-        waiting += [_Left(ref_of(row), row.lane, row.conversation) for row in page if row.received_at >= before]
+        stale += [ref_of(row) for row in page if _is_stale(row, before)]
+        waiting += [_Left(ref_of(row), row.lane, row.conversation) for row in page if not _is_stale(row, before)]
     if stale:
         log.warning("rows_stale", count=len(stale))
         house.outbox.push(await house.store.write(lambda tx: refuse_stale(tx, stale, now, house.notices)))

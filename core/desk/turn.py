@@ -14,7 +14,7 @@ from core.agents.agent import AgentEvent, Answer, DeskTools, Responded, Suspend,
 from core.agents.cache import CachedAgent
 from core.delivery.preview import Preview
 from core.delivery.split import is_blank
-from core.desk import history
+from core.desk import consent, history
 from core.desk.admit import Admitted
 from core.desk.coalesce import Ref
 from core.desk.house import House
@@ -26,6 +26,7 @@ from core.errors import AgentError, FenceLost, SendError
 from core.people.names import storable
 from core.ports import CanType
 from core.store import deliveries, turns
+from core.store.consents import Ask, ConsentId, Waits
 from core.store.conversations import SessionId
 from core.store.deliveries import Parcel, Posted
 from core.store.entries import Entry, Json, Kind
@@ -35,6 +36,8 @@ log = structlog.get_logger("frontdesk.turn")
 
 TYPING_AFTER_S = 0.3
 """An answer that comes faster needs no typing sign."""
+CONSENT_CHARS = 6
+"""Of an id that a person types; it is looked up among what waits in one conversation."""
 GRACE_S = 1.0
 """How long an agent that was told to stop may take."""
 
@@ -259,6 +262,9 @@ class RunningTurn:
             self._outcome, self._notice = Outcome.FAILED, self._house.notices.say("agent_empty")
         whole = self._outcome in (Outcome.DONE, Outcome.SUSPENDED) or preview is not None
         reply = await self._house.outbox.parts_aside(self.turn.address.bot, text) if whole else ()
+        asks = self._asks() if self._outcome is Outcome.SUSPENDED else []
+        if asks:
+            self._notice = consent.asked(asks, self._house.notices)
         claimed = at_once and preview is None and bool(reply or self._notice) and self._lane.claim()
         return Ending(
             outcome=self._outcome,
@@ -270,8 +276,23 @@ class RunningTurn:
             preview=preview,
             shown=self._preview.shown,
             called=self._scribe.called,
+            asks=tuple(ask for ask, _ in asks),
             at_once=claimed,
         )
+
+    def _asks(self) -> list[tuple[Ask, Entry]]:
+        """Whom each open call waits for."""
+        brought = {tool.name for tool in self.client_tools}
+        return [
+            (
+                Ask(
+                    id=ConsentId(self._house.random.token(CONSENT_CHARS)), call=str(call.data.get("call")),
+                    waits=Waits.CLIENT if call.text in brought else Waits.CONSENT,
+                ),
+                call,
+            )
+            for call in history.open_calls(self._scribe.added)
+        ]  # fmt: skip
 
     def unclaim(self) -> None:
         """The ending could not be recorded."""

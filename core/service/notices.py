@@ -71,6 +71,25 @@ ENGLISH = {
     "stale": "I was away: {count} message(s) here were too old to act on when I came back. Please ask again.",
     "unknown_delivery": "My last answer may not have arrived: /again sends it once more.",
     "disk_full": "I can't store messages at the moment (the disk is full), so I can't answer. Please try later.",
+    # consent
+    "consent_ask": "I would like to do this ({count}), and need your word first:",
+    "consent_call": "**{tool}** (id {id})",
+    "consent_cut": "(the first part of {chars} characters)",
+    "consent_how": (
+        "/approve allows it, /deny does not; with several, add the id or “all”. Good for {minutes} minutes; another "
+        "message drops it."
+    ),
+    "consent_none": "Nothing waits for your word here.",
+    "consent_which": "{count} calls wait: /approve ID or /deny ID, or “all”: {ids}",
+    "consent_settled": "That call is {state} already.",
+    "consent_is_approved": "allowed",
+    "consent_is_denied": "denied",
+    "consent_is_expired": "expired",
+    "consent_is_closed": "dropped",
+    "consent_unknown": "I know no call {id} here.",
+    "consent_approved": "Allowed.",
+    "consent_denied": "Denied.",
+    "consent_left": "{said} Waiting for {count} more: {ids}",
     # commands
     "command_unknown": "I know no command /{name}. /help lists them.",
     "help_head": "Send a message to talk to the agent. Commands:",
@@ -91,6 +110,8 @@ ENGLISH = {
     "help_again": "send the last answer once more",
     "help_queue": "ask after the running answer",
     "help_steer": "tell the running answer something",
+    "help_approve": "allow a call that waits for your word",
+    "help_deny": "do not allow it",
     "help_version": "which version this is",
     "whoami": "{name}: {identity}, role {role}.",
     "version": "Frontdesk {version}.",

@@ -15,7 +15,7 @@ from core.desk.house import House
 from core.errors import StoreError, StoreLocked
 from core.ports import Clock
 from core.service.retention import HEARTBEAT, Retention
-from core.store import chores, facts, inbox, search, sessions
+from core.store import chores, consents, facts, inbox, search, sessions
 from core.store.sql import Tx
 
 log = structlog.get_logger("frontdesk.chores")
@@ -42,6 +42,12 @@ class Chores:
         now = self._house.clock.now()
         found = await self._house.store.read(lambda tx: sessions.due(tx, now, sweep.MOST))
         self._desk.router.nominate(conversation for conversation, _ in found)
+
+    async def consents(self) -> None:
+        """Wake owners in whose conversations nobody answered a call in time."""
+        now = self._house.clock.now()
+        found = await self._house.store.read(lambda tx: consents.due(tx, now, BATCH))
+        self._desk.router.nominate({one.conversation for one in found})
 
     async def stale(self) -> None:
         """Wake owners whose rows have become too old while they waited."""
@@ -141,6 +147,7 @@ def start(chores_: Chores, clock: Clock, sweep_s: float) -> Schedule:
     every: tuple[tuple[Callable[[], Awaitable[None]], float], ...] = (
         (chores_.sweep, sweep_s),
         (chores_.stale, 60.0),
+        (chores_.consents, 10.0),
         (chores_.agents, 60.0),
         (chores_.index, 2.0),
         (chores_.tidy, 600.0),

@@ -57,6 +57,8 @@ class Arrival:
     command: str | None
     more_likely: bool
     sent_at: datetime
+    tools: str = ""
+    """What a client brought along, as JSON; "" for none."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +81,7 @@ class Waiting:
     more_likely: bool
     sent_at: datetime
     received_at: datetime
+    tools: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,6 +102,7 @@ _UNDONE = _i.state != "done"
 _INSERT = insert(
     inbox, "account", "dedupe", "message", "conversation_id", "lane", "command", "state", "fate", "detail", "bot",
     "chat", "thread", "kind", "identity", "name", "role", "text", "more_likely", "sent_at", "received_at", "done_at",
+    "tools",
     returning="id", once=["account", "dedupe"],
 )  # fmt: skip
 _SAME = Sql(select(inbox).where(_i.account == text("account"), _i.dedupe == text("dedupe")))
@@ -128,12 +132,12 @@ _TAKE = Sql(
 _FINISH = Sql(
     update(inbox)
     .where(_i.id == integer("row"), _i.state != "done")
-    .values(state="done", fate=text("to"), detail=text("why"), text="", done_at=integer("at"))
+    .values(state="done", fate=text("to"), detail=text("why"), text="", tools=None, done_at=integer("at"))
 )
 _FINISH_TURN = Sql(
     update(inbox)
     .where(_i.turn_id == text("turn"), _i.state == "taken")
-    .values(state="done", fate=text("to"), detail=text("why"), text="", done_at=integer("at"))
+    .values(state="done", fate=text("to"), detail=text("why"), text="", tools=None, done_at=integer("at"))
 )
 _CLOSE_BEFORE = Sql(
     update(inbox)
@@ -143,7 +147,7 @@ _CLOSE_BEFORE = Sql(
         _i.lane.in_(("ordered", "control")),
         _i.id < integer("before"),
     )
-    .values(state="done", fate="closed", detail=text("why"), text="", done_at=integer("at"))
+    .values(state="done", fate="closed", detail=text("why"), text="", tools=None, done_at=integer("at"))
 )
 _RELEASE = Sql(
     update(inbox).where(_i.turn_id == text("turn"), _i.state == "taken").values(state="pending", turn_id=None)
@@ -217,6 +221,7 @@ def _waiting(row: Row) -> Waiting:
         more_likely=bool(row.integer("more_likely")),
         sent_at=row.time("sent_at"),
         received_at=row.time("received_at"),
+        tools=row.text_or_none("tools") or "",
     )
 
 
@@ -254,7 +259,7 @@ def _store(
         detail=detail, bot=address.bot, chat=address.chat, thread=address.thread, kind=arrival.kind,
         identity=arrival.identity, name=arrival.name, role=arrival.role, text="" if done else arrival.text,
         more_likely=int(arrival.more_likely), sent_at=to_us(arrival.sent_at), received_at=to_us(at),
-        done_at=to_us(at) if done else None,
+        done_at=to_us(at) if done else None, tools=(arrival.tools or None) if not done else None,
     )  # fmt: skip
     return None if found is None else RowId(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import func, select, update
@@ -35,6 +35,7 @@ class Turn:
     user_seq: int
     agent: str
     opened_at: datetime
+    usage: Mapping[str, int] = field(default_factory=dict)
 
 
 _t = turns.c
@@ -80,6 +81,7 @@ def _from_row(row: Row) -> Turn:
         user_seq=row.integer("user_seq"),
         agent=row.text("agent"),
         opened_at=row.time("opened_at"),
+        usage=json.loads(row.text_or_none("usage") or "{}"),
     )
 
 

@@ -21,7 +21,8 @@ class Log:
     """Grows as the desk lets it grow; `shown` and `seen` are kept by hand."""
 
     entries: list[Entry] = field(default_factory=list)
-    shown: list[int] = field(default_factory=list)
+    live: list[int] = field(default_factory=list)
+    summaries: list[tuple[int, int]] = field(default_factory=list)
     seen: list[int] = field(default_factory=list)
 
     def add(self, kind: Kind, data: dict[str, Json] | None = None) -> None:
@@ -36,26 +37,36 @@ class Log:
         seq = len(self.entries)
         self.seen.append(seq)
         if kind is not Kind.NOTICE:
-            self.shown.append(seq)
+            self.live.append(seq)
 
     def undo(self, back: int) -> None:
         users = [seq for seq in self.shown if self.entries[seq - 1].kind is Kind.USER]
         if back <= len(users):
             target = users[-back]
             self.add(Kind.REWIND, {"to": target})
-            self.shown = [seq for seq in self.shown if seq < target]
+            self.live = [seq for seq in self.live if seq < target]
+            self.summaries = [(seq, upto) for seq, upto in self.summaries if upto < target]
             notices = {entry.seq for entry in self.entries if entry.kind is Kind.NOTICE}
             self.seen = [seq for seq in self.seen if seq < target or seq in notices]
 
     def clear(self) -> None:
         self.add(Kind.CLEAR)
-        self.shown = []
+        self.live, self.summaries = [], []
 
     def compact(self) -> None:
-        if self.shown:
-            upto = self.shown[len(self.shown) // 2]
+        spoken = [seq for seq in self.shown if self.entries[seq - 1].kind is not Kind.COMPACTION]
+        if spoken:
+            upto = spoken[len(spoken) // 2]
             self.add(Kind.COMPACTION, {"upto": upto})
-            self.shown = [len(self.entries), *[seq for seq in self.shown if seq > upto]]
+            self.summaries.append((len(self.entries), upto))
+
+    @property
+    def shown(self) -> list[int]:
+        """What is live and no summary stands for, behind the last summary."""
+        if not self.summaries:
+            return self.live
+        summary, upto = self.summaries[-1]
+        return [summary, *[seq for seq in self.live if seq > upto]]
 
 
 STEPS = st.lists(

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from config.agents import ModelAgentSettings
 from config.faults import ConfigFaults
+from config.mcp import McpSettings
 from config.settings import PLATFORMS, Settings
 from tests.unit.test_config_load import Desk, telegram
 
@@ -176,7 +178,12 @@ _PLACES = [
     *(("bots", "telegram", option) for option in PLATFORMS["telegram"].model_fields),
     *(("bots", "terminal", option) for option in PLATFORMS["terminal"].model_fields),
     *(("bots", "telegram", "reset", option) for option in Settings().session.reset.model_dump()),
-    *(("agents", "default", option) for option in ("backend", "options", "x")),
+    *(("agents", "default", option) for option in ("backend", "options", "x", *ModelAgentSettings.model_fields)),
+    *(
+        ("agents", "default", table, option)
+        for table in ("settings", "limits", "context", "mcp")
+        for option in (*ModelAgentSettings(model="a:b").model_dump().get(table, ()), "x")
+    ),
 ]
 
 
@@ -190,3 +197,15 @@ def test_whatever_stands_in_an_option_it_is_settings_or_a_fault_with_its_line(
         except ConfigFaults as found:
             for row in str(found).split("\n"):
                 assert re.match(rf"{re.escape(str(desk.file))}:3: [\[\w]", row), (written, row)
+
+
+@pytest.mark.parametrize("option", McpSettings.model_fields)
+def test_whatever_stands_in_an_option_of_a_tool_server_it_is_settings_or_a_fault_with_its_line(
+    desk: Desk, option: str
+) -> None:
+    for written in _ODD:
+        try:
+            desk.load(f'\n\nagents.default = {{model = "a:b", mcp = [{{{option} = {written}}}]}}\n')
+        except ConfigFaults as found:
+            for row in str(found).split("\n"):
+                assert re.match(rf"{re.escape(str(desk.file))}:3: \[\[?\w", row), (written, row)

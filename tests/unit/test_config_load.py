@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from config.agents import OfflineAgentSettings
 from config.faults import ConfigFaults, Fault
 from config.load import Loaded, load
-from config.settings import OfflineAgentSettings, Settings, TelegramSettings, TerminalSettings
+from config.settings import Settings, TelegramSettings, TerminalSettings
 
 _TOKEN = "123456:AAE-not-to-be-seen_anywhere"
 
@@ -216,8 +217,8 @@ port = 1
         ('[bots.person]\nplatform = "terminal"', "1: [bots] person: is a reserved name; choose another"),
         ("[agents.x]\nbackend = 'offline'", '1: [agents]: none is named "default"; name one [agents.default]'),
         (
-            '[agents.default]\nbackend = "model"',
-            '2: [agents.default] backend: "model" is no backend; write "offline" or "package.module:factory"',
+            '[agents.default]\nbackend = "clever"',
+            '2: [agents.default] backend: "clever" is no backend; write "model", "offline" or "package.module:factory"',
         ),
         (
             '[agents.default]\nbackend = "a:b"\noptions = {x = [1]}',

@@ -48,12 +48,14 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Effect:
-    """`message`: the row goes on as an ordinary message with this text. `evict`: no cached agent is good any more."""
+    """`message`: the row goes on as an ordinary message with this text. `evict`: no cached agent is good any more.
+    `opened`: rows that it made."""
 
     reply: str = ""
     message: str | None = None
     evict: bool = False
     posted: tuple[Posted, ...] = ()
+    opened: tuple[Waiting, ...] = ()
 
 
 def stop(tx: Tx, case: Case) -> Effect:

@@ -41,6 +41,8 @@ COMMANDS = (
     Command(name="again", lane=Lane.ORDERED),
     Command(name="queue", lane=Lane.ORDERED, hint="TEXT", turn=True),
     Command(name="steer", lane=Lane.CONTROL, hint="TEXT"),
+    Command(name="approve", lane=Lane.CONTROL, hint="[id|all]", reserved=True),
+    Command(name="deny", lane=Lane.CONTROL, hint="[id|all]", reserved=True),
     Command(name="version", lane=Lane.INSTANT),
 )
 BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}

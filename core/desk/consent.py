@@ -1,0 +1,136 @@
+"""Calls that wait for somebody: they are answered one by one, and with the last answer their turn goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from core.agents.agent import Allowed, Answer, Told
+from core.desk import history
+from core.people.names import one_line
+from core.service.notices import Notices
+from core.store import consents, conversations, entries, inbox, sessions, turns
+from core.store.consents import Ask, Consent, ConsentState, Waits
+from core.store.conversations import Conversation, ConversationId
+from core.store.entries import Draft, Entry, Kind
+from core.store.inbox import Arrival, Lane, Waiting
+from core.store.sql import Tx
+from core.store.turns import Turn
+from core.vocabulary import Outcome, TurnId
+
+GO_ON = "go_on"
+"""The command of a row of our own making: a suspended turn, whose id is its text, goes on."""
+ACCOUNT = "desk"
+"""Of rows of our own making, in place of a platform's account."""
+EXPIRES_AFTER = timedelta(minutes=15)
+SHOWN_CHARS = 1500
+"""Of a call's arguments that a person is shown."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What becomes of a call. `result` is what the model is told where it is not carried out here."""
+
+    state: ConsentState
+    result: str = ""
+
+
+def open_asks(tx: Tx, turn: Turn, asks: Sequence[Ask], now: datetime) -> None:
+    """Let the calls of a turn that is suspended wait."""
+    for ask in asks:
+        consents.open_(tx, turn.id, ask, turn.address, turn.author, now, now + EXPIRES_AFTER)
+
+
+def answer(tx: Tx, conversation: Conversation, consent: Consent, verdict: Verdict, now: datetime) -> Waiting | None:
+    """Settle one open call of a conversation that the caller holds; the row by which its turn goes on, if it was the
+    last one."""
+    consents.settle(tx, consent.id, verdict.state)
+    turn = turns.get(tx, consent.turn)
+    if verdict.state is not ConsentState.APPROVED:
+        draft = Draft(
+            kind=Kind.TOOL_RESULT, text=verdict.result, data={"call": consent.call, "failed": True}, turn=turn.id
+        )  # fmt: skip
+        entries.append(tx, sessions.get(tx, turn.session), [draft], now)
+    if any(one.state is ConsentState.OPEN for one in consents.of_turn(tx, turn.id)):
+        return None
+    return _go_on_row(tx, conversation, turn, now)
+
+
+def _go_on_row(tx: Tx, conversation: Conversation, turn: Turn, now: datetime) -> Waiting | None:
+    arrival = Arrival(
+        account=ACCOUNT, dedupe=f"e:{GO_ON}:{turn.id}", message=None, address=turn.address, kind=turn.kind,
+        identity=turn.author, name="", role="", text=turn.id, lane=Lane.ORDERED, command=GO_ON, more_likely=False,
+        sent_at=now,
+    )  # fmt: skip
+    row = inbox.arrive(tx, arrival, conversation.id, now)
+    return inbox.pending(tx, row) if row is not None else None
+
+
+def expire(tx: Tx, conversation_id: ConversationId, fence: int, now: datetime) -> list[Waiting]:
+    """Settle what was not answered in time. Raises `FenceLost`."""
+    conversation = conversations.own(tx, conversation_id, fence)
+    rows: list[Waiting] = []
+    for consent in consents.open_in(tx, conversation.id):
+        if consent.expires_at <= now:
+            verdict = Verdict(state=ConsentState.EXPIRED, result=history.EXPIRED)
+            row = answer(tx, conversation, consent, verdict, now)
+            rows += [row] if row is not None else []
+    return rows
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GoingOn:
+    """A suspended turn whose calls are all answered. `since`: what it stored after its message."""
+
+    turn: Turn
+    message: Entry
+    since: tuple[Entry, ...]
+    answers: Mapping[str, Answer]
+
+
+def going_on(tx: Tx, row: Waiting) -> GoingOn | None:
+    """The turn that a row lets go on; None if it was closed since."""
+    turn = turns.get(tx, TurnId(row.text))
+    if turn.state != Outcome.SUSPENDED:
+        return None
+    message, *later = entries.of_session(tx, turn.session, after=turn.user_seq - 1)
+    answers: dict[str, Answer] = {
+        one.call: Allowed() if one.state is ConsentState.APPROVED else Told() for one in consents.of_turn(tx, turn.id)
+    }
+    seen = tuple(entry for entry in later if entry.kind is not Kind.NOTICE)
+    return GoingOn(turn=turn, message=message, since=seen, answers=answers)
+
+
+def begin(tx: Tx, found: GoingOn, row: Waiting, turn: TurnId, now: datetime) -> Turn:
+    """Another turn, with the same rows and the one that lets it go on."""
+    turns.close(tx, found.turn.id, Outcome.DONE, now, found.turn.usage)
+    further = replace(found.turn, id=turn, state=turns.RUNNING, attempt=1, opened_at=now, usage={})
+    turns.start(tx, further)
+    inbox.move(tx, found.turn.id, further.id)
+    inbox.take(tx, [row.id], further.id)
+    return further
+
+
+# what people say to it
+
+
+def asked(calls: Sequence[tuple[Ask, Entry]], notices: Notices) -> str:
+    """The question, with every call exactly as it will be made."""
+    wanted = [(ask, call) for ask, call in calls if ask.waits is Waits.CONSENT]
+    if not wanted:
+        return ""
+    blocks = [notices.say("consent_ask", count=len(wanted))]
+    for ask, call in wanted:
+        blocks.append(notices.say("consent_call", id=ask.id, tool=one_line(call.text)))
+        blocks.append(_fenced(str(call.data.get("arguments") or "{}"), notices))
+    return "\n\n".join([*blocks, notices.say("consent_how", minutes=int(EXPIRES_AFTER.total_seconds() // 60))])
+
+
+def _fenced(arguments: str, notices: Notices) -> str:
+    shown = arguments[:SHOWN_CHARS]
+    fence = "```"
+    while fence in shown:
+        fence += "`"
+    cut = f"\n{notices.say('consent_cut', chars=len(arguments))}" if len(shown) < len(arguments) else ""
+    return f"{fence}json\n{shown}\n{fence}{cut}"

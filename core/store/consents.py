@@ -1,0 +1,124 @@
+"""Open calls of suspended turns: each waits for a person, or for the client that brought the tool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType
+
+from sqlalchemy import select, update
+
+from core.store.conversations import ConversationId
+from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
+from core.store.tables import consents, turns
+from core.vocabulary import Address, TurnId
+
+ConsentId = NewType("ConsentId", str)
+"""Random, unique in the store; what a person types or a button carries."""
+
+
+class ConsentState(StrEnum):
+    OPEN = "open"
+    APPROVED = "approved"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    CLOSED = "closed"
+
+
+class Waits(StrEnum):
+    """For whom a call waits."""
+
+    CONSENT = "consent"
+    CLIENT = "client"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ask:
+    """A call that is to be answered. `call` is its id in its turn."""
+
+    id: ConsentId
+    call: str
+    waits: Waits
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Consent:
+    id: ConsentId
+    turn: TurnId
+    conversation: ConversationId
+    call: str
+    waits: Waits
+    asker: str
+    state: ConsentState
+    expires_at: datetime
+
+
+_k = consents.c
+_t = turns.c
+_SUSPENDED = (_t.state.in_(("running", "suspended")), _t.state == "suspended")
+"""As the partial index on open turns is defined, and narrower."""
+_INSERT = insert(
+    consents, "id", "turn_id", "call", "bot", "chat", "asker", "state", "created_at", "expires_at", "kind"
+)  # fmt: skip
+_OF = select(consents, _t.conversation_id).join_from(consents, turns, _k.turn_id == _t.id)
+_GET = Sql(_OF.where(_k.id == text("id")))
+_OPEN_IN = Sql(
+    _OF.where(*_SUSPENDED, _t.conversation_id == integer("conversation"), _k.state == "open").order_by(
+        _k.created_at, _k.call, _k.id
+    )
+)
+_OF_TURN = Sql(_OF.where(_k.turn_id == text("turn")).order_by(_k.created_at, _k.call, _k.id))
+_DUE = Sql(_OF.where(_k.state == "open", _k.expires_at <= integer("now")).order_by(_k.expires_at).limit(count("most")))
+_SETTLE = Sql(update(consents).where(_k.id == text("row"), _k.state == "open").values(state=text("to")))
+_CLOSE = Sql(update(consents).where(_k.turn_id == text("turn"), _k.state == "open").values(state="closed"))
+
+
+def _from_row(row: Row) -> Consent:
+    return Consent(
+        id=ConsentId(row.text("id")),
+        turn=TurnId(row.text("turn_id")),
+        conversation=ConversationId(row.integer("conversation_id")),
+        call=row.text("call"),
+        waits=Waits(row.text("kind")),
+        asker=row.text("asker"),
+        state=ConsentState(row.text("state")),
+        expires_at=row.time("expires_at"),
+    )
+
+
+def open_(tx: Tx, turn: TurnId, ask: Ask, address: Address, asker: str, at: datetime, until: datetime) -> None:
+    """Let a call of a turn wait."""
+    tx.run(
+        _INSERT, id=ask.id, turn_id=turn, call=ask.call, bot=address.bot, chat=address.chat, asker=asker,
+        state=ConsentState.OPEN, created_at=to_us(at), expires_at=to_us(until), kind=ask.waits,
+    )  # fmt: skip
+
+
+def get(tx: Tx, consent: ConsentId) -> Consent | None:
+    row = tx.one(_GET, id=consent)
+    return None if row is None else _from_row(row)
+
+
+def open_in(tx: Tx, conversation: ConversationId) -> list[Consent]:
+    """What waits in a conversation, oldest first."""
+    return [_from_row(row) for row in tx.all(_OPEN_IN, conversation=conversation)]
+
+
+def of_turn(tx: Tx, turn: TurnId) -> list[Consent]:
+    return [_from_row(row) for row in tx.all(_OF_TURN, turn=turn)]
+
+
+def due(tx: Tx, now: datetime, most: int) -> list[Consent]:
+    """Those whose time is over, oldest first."""
+    return [_from_row(row) for row in tx.all(_DUE, now=to_us(now), most=most)]
+
+
+def settle(tx: Tx, consent: ConsentId, state: ConsentState) -> None:
+    """Answer it, once: what is not open stays as it is."""
+    tx.run(_SETTLE, row=consent, to=state)
+
+
+def close(tx: Tx, turn: TurnId) -> None:
+    """Nobody is waited for any more in this turn."""
+    tx.run(_CLOSE, turn=turn)
