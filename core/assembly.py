@@ -64,11 +64,12 @@ class SettingsPolicies:
 
 
 def agents_of(settings: Settings) -> Agents:
-    """Raises `ConfigError` for a backend that can't be loaded."""
+    """Raises `ConfigError` for a backend that can't be loaded, and for instructions that can't be read."""
     modelled = {name: agent for name, agent in settings.agents.items() if isinstance(agent, ModelAgentSettings)}
     proxy = settings.network.proxy.reveal() if settings.network.proxy is not None else None
     specs = {name: _spec(name, agent) for name, agent in settings.agents.items()}
-    return Agents(specs, ModelBackend(modelled, proxy) if modelled else None)
+    files = {name: agent.instructions_file for name, agent in modelled.items() if agent.instructions_file is not None}
+    return Agents(specs, ModelBackend(modelled, proxy) if modelled else None, files)
 
 
 def _spec(name: str, agent: AgentSettings) -> AgentSpec:
@@ -76,8 +77,8 @@ def _spec(name: str, agent: AgentSettings) -> AgentSpec:
         case ModelAgentSettings():
             told: object = [agent.model_dump(mode="json"), [_secret_digest(s) for _, s in secrets_in(agent)]]
             return AgentSpec(
-                name=name, backend=agent.backend, model=agent.model, instructions=agent.instructions or "",
-                digest=_digest(told),
+                name=name, backend=agent.backend, model=agent.model, models=agent.choices,
+                instructions=agent.instructions or "", digest=_digest(told),
             )  # fmt: skip
         case ModuleAgentSettings():
             options = dict(agent.options)

@@ -65,6 +65,10 @@ class DeskTools(Protocol):
     def time(self) -> datetime:
         """Now, in the conversation's zone."""
 
+    async def tokens_today(self) -> int:
+        """Tokens, in and out, of the asker's turns in all conversations that were opened since midnight in that zone;
+        this turn's are not among them."""
+
     async def search(self, words: str) -> Hits:
         """Entries that hold the words as they are written, newest first: of the asker's sessions, or, where others read
         along, of those of this conversation."""
@@ -135,13 +139,15 @@ class Agent(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentSpec:
-    """From what an agent is made. `digest` covers everything in it that changes answers."""
+    """From what an agent is made. `digest` covers everything in it that changes answers. `models`: what people may
+    choose in place of `model`, ids by the names that are listed."""
 
     name: str
     backend: str
     options: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     instructions: str = ""
     model: str = ""
+    models: Mapping[str, str] = field(default_factory=dict)
     digest: str = ""
 
 

@@ -35,7 +35,7 @@ from core.agents.providers import Chosen, request_settings
 from core.agents.toolbox import Deps, Toolbox
 from core.agents.transcript import messages_of, response_data, result_data
 from core.desk.history import render
-from core.errors import AgentError, ContextFull, ModelBusy, ModelKeyRefused, StoreError
+from core.errors import AgentError, ContextFull, DayLimit, ModelBusy, ModelKeyRefused, StoreError
 from core.store.entries import Entry
 from core.vocabulary import CallClosed, CallOpened, TextDelta, ThinkingDelta
 
@@ -91,6 +91,7 @@ class Asking:
 
     async def answer(self) -> None:
         """Answer the turn. Raises `AgentError`, and what the turn raises."""
+        await self._check_day()
         tries, summed_up = 0, False
         while True:
             known = await self._crossing.ask(_known)
@@ -114,6 +115,14 @@ class Asking:
                 await asyncio.sleep(wait_s)
             else:
                 return
+
+    async def _check_day(self) -> None:
+        most = self._limits.person_day_tokens
+        if most is None:
+            return
+        used = await self._crossing.ask(lambda turn: turn.desk.tokens_today())
+        if used >= most:
+            raise DayLimit(f"{used} tokens used today, {most} allowed")
 
     def _wait(self, error: AgentError, tries: int) -> float | None:
         """How long to wait before the request is made again; None: it is not."""

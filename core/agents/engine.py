@@ -23,7 +23,7 @@ class Engine:
         self._providers = Providers(proxy)
         self._graph = graph()
         self._toolboxes = {name: Toolbox(settings) for name, settings in agents.items()}
-        load({name: settings.model for name, settings in agents.items()})
+        load(name for one in agents.values() for name in (*one.choices.values(), *one.fallbacks))
 
     async def answer(self, spec: AgentSpec, crossing: Crossing) -> None:
         """Answer one turn. Raises `AgentError` and `ConfigError`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -142,11 +142,11 @@ def request_settings(agent: ModelAgentSettings) -> ModelSettings:
     return settings
 
 
-def load(names: Mapping[str, str]) -> None:
+def load(names: Iterable[str]) -> None:
     """Import the SDKs of these models, so that the first request finds them there; what is missing is told by it."""
-    for name in set(names.values()):
+    for provider in {provider_of(name) for name in names}:
         try:
-            infer_provider_class(provider_of(name))
+            infer_provider_class(provider)
         except (ImportError, ValueError):
             continue
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from core.agents import offline
 from core.agents.agent import Agent, AgentFactory, AgentSpec
 from core.agents.backend import ModelBackend
+from core.agents.instructions import Instructions
 from core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from core.agents.compaction import Summed
+    from core.store.entries import Entry
 
 DEFAULT = "default"
 MODEL = "model"
+NO_FILES: Mapping[str, Path] = MappingProxyType({})
 
 
 def load_factory(spec: AgentSpec) -> AgentFactory:
@@ -36,20 +47,55 @@ class Agents:
     """All agents of one configuration. Loads every backend when made, so that faults show at the start; what a model
     needs is loaded by `warm`, after it."""
 
-    def __init__(self, specs: Mapping[str, AgentSpec], models: ModelBackend | None = None) -> None:
+    def __init__(
+        self,
+        specs: Mapping[str, AgentSpec],
+        models: ModelBackend | None = None,
+        instructions: Mapping[str, Path] = NO_FILES,
+    ) -> None:
+        """`instructions`: the files of those agents that have one. Raises `ConfigError`."""
         self.specs = dict(specs)
         self.models = models
         self._factories = {name: self._factory(spec) for name, spec in specs.items()}
+        self._instructions = {name: Instructions(name, path) for name, path in instructions.items()}
+        for name, file in self._instructions.items():
+            self._instruct(name, file.text)
 
     def _factory(self, spec: AgentSpec) -> AgentFactory:
         return self.models.make if spec.backend == MODEL and self.models is not None else load_factory(spec)
 
-    def spec(self, chosen: str | None, default: str) -> AgentSpec:
-        """The chosen agent if there still is one of this name, else the default."""
-        return self.specs.get(chosen or default) or self.specs.get(default) or self.specs[DEFAULT]
+    def spec(self, chosen: str | None, default: str, model: str | None = None) -> AgentSpec:
+        """The chosen agent if there still is one of this name, else the default; with the chosen model if it still may
+        be chosen, else its own."""
+        spec = self.specs.get(chosen or default) or self.specs.get(default) or self.specs[DEFAULT]
+        wanted = spec.models.get(model, model) if model is not None else spec.model
+        return replace(spec, model=wanted) if wanted != spec.model and wanted in spec.models.values() else spec
+
+    async def fresh(self, chosen: str | None, default: str, model: str | None) -> AgentSpec:
+        """As `spec`, with the instructions that the agent's file holds now."""
+        name = self.spec(chosen, default).name
+        file = self._instructions.get(name)
+        if file is not None:
+            await file.look()
+            self._instruct(name, file.text)
+        return self.spec(chosen, default, model)
+
+    def _instruct(self, name: str, text: str) -> None:
+        spec = self.specs[name]
+        if text != spec.instructions:
+            digest = hashlib.sha256(f"{spec.digest}\n{text}".encode()).hexdigest()
+            self.specs[name] = replace(spec, instructions=text, digest=digest)
 
     def make(self, spec: AgentSpec) -> Agent:
         return self._factories[spec.name](spec)
+
+    def sums_up(self, spec: AgentSpec) -> bool:
+        """Can this agent make a summary?"""
+        return spec.backend == MODEL and self.models is not None
+
+    async def sum_up(self, spec: AgentSpec, history: Sequence[Entry], topic: str) -> Summed | None:
+        """A summary of the older part of a history; None where there is none to be made, or it failed."""
+        return await self.models.sum_up(spec, list(history), topic) if self.models is not None else None
 
     def warm(self) -> None:
         """Load what models need, in their own thread."""
@@ -60,3 +106,27 @@ class Agents:
         """When no turn runs any more."""
         if self.models is not None:
             await self.models.close()
+
+
+def agent_named(specs: Mapping[str, AgentSpec], words: str) -> str | None:
+    """The agent that a person means; None: none, or not one alone."""
+    return _one([(name, name) for name in specs], words)
+
+
+def model_named(models: Mapping[str, str], words: str) -> str | None:
+    """The model that a person means: a name as it is listed, else an id, whole or from the colon on; None: none, or not
+    one alone."""
+    ids = list(dict.fromkeys(models.values()))
+    spellings = ([(name, name) for name in models], [(one, one) for one in ids], [(_short(one), one) for one in ids])
+    return next((found for group in spellings if (found := _one(group, words)) is not None), None)
+
+
+def _short(model: str) -> str:
+    return model.partition(":")[2]
+
+
+def _one(spelled: Sequence[tuple[str, str]], words: str) -> str | None:
+    """The second of the only pair whose first is that, letter by letter or else but for case."""
+    exact = [meant for name, meant in spelled if name == words]
+    alike = exact or [meant for name, meant in spelled if name.casefold() == words.casefold()]
+    return alike[0] if len(alike) == 1 else None

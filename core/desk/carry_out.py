@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from core.agents.registry import Agents
 from core.desk.coalesce import Ref, ref_of
-from core.desk.commands import answers
+from core.desk.commands import answers, choices
 from core.desk.commands.effects import EFFECTS, Case, Effect
 from core.desk.commands.table import parse
 from core.desk.record import Ending, close_turn
@@ -21,7 +22,7 @@ from core.store.sql import Tx
 from core.store.turns import Turn
 from core.vocabulary import RowId
 
-ALL_EFFECTS = {**EFFECTS, **answers.EFFECTS}
+ALL_EFFECTS = {**EFFECTS, **answers.EFFECTS, **choices.EFFECTS}
 CLOSING = ("stop", "reset")
 """Control commands that end what was accepted before them."""
 
@@ -40,6 +41,8 @@ class Order:
     notices: Notices
     new_session: SessionId
     parts: Callable[[str], tuple[str, ...]]
+    agents: Agents
+    default_agent: str
     running: tuple[Turn, Ending] | None = None
     refused: bool = False
 
@@ -73,7 +76,8 @@ def carry_out(tx: Tx, order: Order) -> Done:
     effect = _effect(tx, conversation, row, order, len(closed))
     posted += effect.posted
     if effect.reply:
-        posted.append(deliveries.say(tx, row.address, row.kind, effect.reply, order.now, conversation.id))
+        parts = order.parts(effect.reply)
+        posted += [deliveries.say(tx, row.address, row.kind, one, order.now, conversation.id) for one in parts]
     if effect.message is not None:
         inbox.become_message(tx, row.id, effect.message)
     else:
@@ -108,6 +112,8 @@ def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, clos
         notices=order.notices,
         new_session=order.new_session,
         parts=order.parts,
+        agents=order.agents,
+        default_agent=order.default_agent,
         stopped=order.running is not None,
         closed=closed,
     )

@@ -14,7 +14,7 @@ from core.store import consents, conversations, entries, inbox, sessions, turns
 from core.store.consents import Ask, Consent, ConsentState, Waits
 from core.store.conversations import Conversation, ConversationId
 from core.store.entries import Draft, Entry, Kind
-from core.store.inbox import Arrival, Lane, Waiting
+from core.store.inbox import Arrival, Fate, Lane, Waiting
 from core.store.sql import Tx
 from core.store.turns import Turn
 from core.vocabulary import Outcome, TurnId
@@ -103,12 +103,12 @@ def going_on(tx: Tx, row: Waiting) -> GoingOn | None:
 
 
 def begin(tx: Tx, found: GoingOn, row: Waiting, turn: TurnId, now: datetime) -> Turn:
-    """Another turn, with the same rows and the one that lets it go on."""
+    """Another turn, with the rows of the first one; the one that lets it go on has done its work."""
     turns.close(tx, found.turn.id, Outcome.DONE, now, found.turn.usage)
     further = replace(found.turn, id=turn, state=turns.RUNNING, attempt=1, opened_at=now, usage={})
     turns.start(tx, further)
     inbox.move(tx, found.turn.id, further.id)
-    inbox.take(tx, [row.id], further.id)
+    inbox.finish(tx, row.id, Fate.MERGED, now, further.id)
     return further
 
 

@@ -81,6 +81,7 @@ class Instants:
             agents=house.agents,
             default_agent=house.policies.agent(row.address.bot),
             version=self._version,
+            zone=house.rules.zone_name,
         )
         try:
             return await house.store.read(lambda tx: ANSWERS[row.command or "unknown"](tx, question))

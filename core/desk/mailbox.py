@@ -169,6 +169,8 @@ class Mailbox:
             await self._control(self._controls[0])
         elif turn is not None:
             await (self._close_turn() if turn.over else self._sleep())
+        elif self.owner.compacting is not None:
+            await (self._close_compacting() if self.owner.compacting.over else self._sleep())
         elif self._unfinished is not None:
             await self._go_on(self._unfinished)
         elif self._waiting:
@@ -224,6 +226,11 @@ class Mailbox:
             turn.stop()
             while not turn.over:
                 await self._sleep()
+        if ends and self.owner.compacting is not None:
+            self.owner.compacting.stop()
+            while not self.owner.compacting.over:
+                await self._sleep()
+            await self._close_compacting()
         if ends and self._unfinished is not None:
             self.owner.set_aside(self._unfinished)
             self._unfinished = None
@@ -243,6 +250,21 @@ class Mailbox:
             self._here[ref.id] = self._house.clock.monotonic()
             insort(self._waiting, ref.as_message(), key=_by_id)
 
+    async def _compact(self, ref: Ref) -> None:
+        allowed = await may(self._house, ref, self.conversation, None)
+        if not allowed:
+            await self._carry_out(ref, refused=True)
+        elif await self._slot():
+            self._waiting.remove(ref)
+            self.owner.compact(ref)
+
+    async def _close_compacting(self) -> None:
+        work = self.owner.compacting
+        await self.owner.close_compacting()
+        self._give_back_slot()
+        if work is not None:
+            self._drop({work.ref.id})
+
     # messages
 
     async def _front(self, ref: Ref) -> None:
@@ -253,6 +275,8 @@ class Mailbox:
             old = [one for one in self._waiting if one.received_at < before and one.command != GO_ON]
             await self.owner.drop_stale(old)
             self._drop(rows_of(old))
+        elif ref.command == "compact":
+            await self._compact(ref)
         elif ref.command and ref.command != GO_ON:
             allowed = await may(self._house, ref, self.conversation, None)
             await self._carry_out(ref, refused=not allowed)

@@ -14,6 +14,7 @@ from core.desk import consent, sweep
 from core.desk.admit import Admitted, Intent, NothingLeft, admit
 from core.desk.carry_out import Done, Order, carry_out
 from core.desk.coalesce import Ref, ref_of
+from core.desk.compacting import Compacting, Finish, finish
 from core.desk.house import House
 from core.desk.recall import keep, recall
 from core.desk.record import Ending, record
@@ -46,6 +47,7 @@ class Owner:
         self.conversation = conversation
         self.fence: int | None = None
         self.turn: RunningTurn | None = None
+        self.compacting: Compacting | None = None
         self._house = house
         self._listener = listener
         self._ending: Ending | None = None
@@ -159,6 +161,8 @@ class Owner:
             notices=house.notices,
             new_session=SessionId(house.random.uuid7()),
             parts=lambda text: house.outbox.parts(ref.address.bot, text),
+            agents=house.agents,
+            default_agent=house.policies.agent(ref.address.bot),
             running=running,
             refused=refused,
         )
@@ -176,6 +180,32 @@ class Owner:
             house.live.ended([ref.id])
         house.live.ended(done.closed, Outcome.CANCELLED)
         return done
+
+    def abandon(self) -> None:
+        """The process ends: nothing is recorded, the next start settles it."""
+        if self.turn is not None:
+            self.turn.abandon()
+        if self.compacting is not None:
+            self.compacting.stop()
+
+    def compact(self, ref: Ref) -> None:
+        """Begin to sum up the session."""
+        self.compacting = Compacting(self._house, self.conversation, ref, self._listener.turn_over)
+
+    async def close_compacting(self) -> None:
+        """Store the summary, if there is one. Raises `StoreError`; then calling it again goes on from there."""
+        work, house = self.compacting, self._house
+        done = work.result() if work is not None else None
+        if work is not None and done is not None:
+            order = Finish(
+                conversation=self.conversation, fence=self.fence, row=work.ref.id, done=done,
+                reply=house.notices.say(done.said), now=house.clock.now(),
+            )  # fmt: skip
+            self.fence, posted = await house.store.write(lambda tx: finish(tx, order))
+            house.outbox.push(posted)
+            house.cache.evict(self.conversation)
+            house.live.ended([work.ref.id])
+        self.compacting = None
 
     async def expire(self) -> Sequence[Ref]:
         """Settle calls that were not answered in time, and end the session if its end has come and nothing is going on

@@ -37,7 +37,7 @@ class BrokenAgent:
 async def recall(house: House, admitted: Admitted, *, anew: bool = False) -> CachedAgent:
     """With `anew` (another attempt at a turn) the cache is not asked."""
     conversation, turn = admitted.conversation, admitted.turn
-    spec = house.agents.spec(conversation.agent, turn.agent)
+    spec = await house.agents.fresh(conversation.agent, turn.agent, conversation.model)
     signature = sign(admitted.session, admitted.head, spec)
     if not anew:
         cached = house.cache.take(conversation.id, signature)
@@ -64,10 +64,11 @@ async def _past(house: House, admitted: Admitted) -> list[Entry]:
 
 def keep(house: House, admitted: Admitted, cached: CachedAgent, learned: list[Entry], head: int) -> None:
     """After a turn that went well the agent waits for the next one, good for the head that the turn left."""
-    spec = house.agents.spec(admitted.conversation.agent, admitted.turn.agent)
+    conversation = admitted.conversation
+    spec = house.agents.spec(conversation.agent, admitted.turn.agent, conversation.model)
     signature = sign(admitted.session, head, spec)
     if signature.digest == cached.signature.digest:
         cached.signature = signature
         cached.history += learned
         cached.bytes += weight(learned)
-        house.cache.put(admitted.conversation.id, cached, house.clock.monotonic())
+        house.cache.put(conversation.id, cached, house.clock.monotonic())

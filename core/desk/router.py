@@ -36,8 +36,7 @@ class Router:
     def _gone(self, box: Mailbox) -> None:
         if self._boxes.get(box.conversation) is box:
             del self._boxes[box.conversation]
-        if box.owner.turn is not None:
-            box.owner.turn.abandon()
+        box.owner.abandon()
         if box.lost:
             self._lost(box.conversation)
 
@@ -71,7 +70,6 @@ class Router:
         boxes = list(self._boxes.values())
         for box in boxes:
             box.task.cancel()
-            if box.owner.turn is not None:
-                box.owner.turn.abandon()
+            box.owner.abandon()
         await asyncio.gather(*(box.task for box in boxes), return_exceptions=True)
         self._boxes.clear()

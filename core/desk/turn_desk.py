@@ -6,8 +6,9 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from core.desk.admit import Admitted
+from core.desk.days import day_start
 from core.desk.house import House
-from core.store import search
+from core.store import search, turns
 from core.store.search import Hits
 from core.vocabulary import ChatKind
 
@@ -24,6 +25,11 @@ class TurnDesk:
 
     def time(self) -> datetime:
         return self._house.clock.now().astimezone(ZoneInfo(self._house.rules.zone_name))
+
+    async def tokens_today(self) -> int:
+        since = day_start(self.time())
+        used = await self._house.store.read(lambda tx: turns.usage_since(tx, self._turn.author, since))
+        return used.get("input_tokens", 0) + used.get("output_tokens", 0)
 
     async def search(self, words: str) -> Hits:
         """In a direct chat all of the asker's sessions; where others read along, only those of this conversation."""

@@ -53,6 +53,9 @@ _MOVE = Sql(
     .where(_c.id == integer("row"))
     .values(bot=text("to_bot"), chat=text("to_chat"), thread=text("to_thread"), kind=text("to_kind"))
 )
+_CHOOSE = Sql(
+    update(conversations).where(_c.id == integer("row")).values(agent=text("to_agent"), model=text("to_model"))
+)
 _TELL = Sql(update(conversations).where(_c.id == integer("row")).values(told=text("notice")))
 
 
@@ -148,6 +151,11 @@ def speak_from(tx: Tx, conversation: Conversation, address: Address, kind: ChatK
         tx.run(
             _MOVE, row=conversation.id, to_bot=last.bot, to_chat=last.chat, to_thread=last.thread, to_kind=kind
         )  # fmt: skip
+
+
+def choose(tx: Tx, conversation: ConversationId, *, agent: str | None, model: str | None) -> None:
+    """Who answers there from now on; None: whoever does where nobody chose."""
+    tx.run(_CHOOSE, row=conversation, to_agent=agent, to_model=model)
 
 
 def tell(tx: Tx, conversation: ConversationId, notice: str | None) -> None:

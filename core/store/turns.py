@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -65,7 +65,10 @@ _OPEN_IN = Sql(
 )
 
 
-_USED = Sql(select(_t.usage).where(_t.session_id == text("session"), _t.usage.isnot(None)))
+_USED = Sql(select(_t.user_seq, _t.usage).where(_t.session_id == text("session"), _t.usage.isnot(None)))
+_USED_SINCE = Sql(
+    select(_t.usage).where(_t.author == text("author"), _t.opened_at >= integer("since"), _t.usage.isnot(None))
+)
 
 
 def _from_row(row: Row) -> Turn:
@@ -150,7 +153,24 @@ def counts(tx: Tx) -> dict[str, int]:
 
 def usage_of(tx: Tx, session: SessionId) -> dict[str, int]:
     """What all turns of a session used, by name."""
+    return _sum(tx.all(_USED, session=session))
+
+
+def usage_of_last(tx: Tx, session: SessionId) -> dict[str, int]:
+    """What answering the last message used, of those for which anything was counted: a turn that waited for somebody
+    and the one that went on are one answer."""
+    rows = tx.all(_USED, session=session)
+    last = max((row.integer("user_seq") for row in rows), default=0)
+    return _sum([row for row in rows if row.integer("user_seq") == last])
+
+
+def usage_since(tx: Tx, author: str, since: datetime) -> dict[str, int]:
+    """What an identity's turns used that were opened since then, in all conversations."""
+    return _sum(tx.all(_USED_SINCE, author=author, since=to_us(since)))
+
+
+def _sum(rows: Sequence[Row]) -> dict[str, int]:
     total: Counter[str] = Counter()
-    for row in tx.all(_USED, session=session):
+    for row in rows:
         total.update(json.loads(row.text("usage")))
     return dict(total)

@@ -21,7 +21,7 @@ from core.service.status import DaemonStatus
 from core.service.supervisor import BotHealth
 from core.service.verbs import Verbs
 from core.store import checks, conversations, entries, sessions
-from core.store.conversations import Conversation
+from core.store.conversations import Conversation, SessionId
 from core.store.entries import Entry
 from core.store.sessions import Session
 from core.store.sql import Tx
@@ -335,6 +335,9 @@ class House:
     async def log(self, key: str = "main/dm/7") -> list[Entry]:
         session = await self.session(key)
         return await self.store.read(lambda tx: entries.of_session(tx, session.id))
+
+    async def entries_of(self, session: SessionId) -> list[Entry]:
+        return await self.store.read(lambda tx: entries.of_session(tx, session))
 
     async def told(self, key: str = "main/dm/7") -> list[tuple[str, str]]:
         """(kind, text) of the current session's entries."""

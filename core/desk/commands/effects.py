@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from core.agents.registry import Agents
 from core.desk import history, resets
 from core.desk.admit import begin, close_suspended
 from core.desk.resets import Policy, ResetReason
@@ -39,6 +40,8 @@ class Case:
     notices: Notices
     new_session: SessionId
     parts: Callable[[str], tuple[str, ...]]
+    agents: Agents
+    default_agent: str
     stopped: bool = False
     closed: int = 0
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from zoneinfo import ZoneInfo
 
 from core.agents.registry import Agents
 from core.desk import history
 from core.desk.commands.effects import LISTED
 from core.desk.commands.table import COMMANDS, parse
+from core.desk.days import day_start
 from core.service.notices import Notices
 from core.store import conversations, entries, inbox, sessions, turns
 from core.store.conversations import Conversation
@@ -29,6 +31,7 @@ class Question:
     agents: Agents
     default_agent: str
     version: str
+    zone: str
 
     def conversation(self, tx: Tx) -> Conversation | None:
         return conversations.get(tx, self.row.conversation) if self.row.conversation is not None else None
@@ -74,8 +77,7 @@ def sessions_(tx: Tx, question: Question) -> str:
 def status(tx: Tx, question: Question) -> str:
     say = question.notices.say
     conversation, session = question.conversation(tx), question.session(tx)
-    chosen = conversation.agent if conversation is not None else None
-    agent = question.agents.spec(chosen, question.default_agent).name
+    agent = _who_answers(question, conversation)
     if conversation is None or session is None or session.ended_at is not None:
         return say("status_none", agent=agent)
     return say(
@@ -89,14 +91,46 @@ def status(tx: Tx, question: Question) -> str:
     )
 
 
+def _who_answers(question: Question, conversation: Conversation | None) -> str:
+    agent, model = (conversation.agent, conversation.model) if conversation is not None else (None, None)
+    spec = question.agents.spec(agent, question.default_agent, model)
+    return question.notices.say("agent_with_model", agent=spec.name, model=spec.model) if spec.model else spec.name
+
+
 def usage(tx: Tx, question: Question) -> str:
-    session = question.session(tx)
-    if session is None:
-        return question.notices.say("no_session")
-    counts = turns.usage_of(tx, session.id)
-    used = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
-    used = used or question.notices.say("usage_nothing")
-    return question.notices.say("usage", messages=session.messages, entries=session.head, used=used)
+    """The last answer, the conversation, and the asker's day everywhere."""
+    say, session = question.notices.say, question.session(tx)
+    lines: list[str] = []
+    if session is not None:
+        last, total = turns.usage_of_last(tx, session.id), turns.usage_of(tx, session.id)
+        lines += [say("usage_last", used=_used(last, question.notices))] if last else []
+        used = _used(total, question.notices) if total else say("usage_nothing")
+        lines.append(say("usage", messages=session.messages, entries=session.head, used=used))
+    since = day_start(question.now.astimezone(ZoneInfo(question.zone)))
+    today = turns.usage_since(tx, question.row.identity, since)
+    lines += [say("usage_today", used=_used(today, question.notices))] if today else []
+    return "\n".join(lines) or say("no_session")
+
+
+def _used(counts: Mapping[str, int], notices: Notices) -> str:
+    """Counts in words. What nobody counted is left out."""
+    say, left = notices.say, dict(counts)
+    requests, given = left.pop("requests", 0), left.pop("input_tokens", 0)
+    cached, made, cost = left.pop("cached_tokens", 0), left.pop("output_tokens", 0), left.pop("cost_micro_usd", 0)
+    read = "usage_in_cached" if cached else "usage_in"
+    said = [
+        say("usage_requests", count=f"{requests:,}") if requests else "",
+        say(read, count=f"{given:,}", cached=f"{cached:,}") if given else "",
+        say("usage_out", count=f"{made:,}") if made else "",
+        say("usage_cost", usd=_usd(cost)) if cost else "",
+        *(say("usage_other", name=name, count=f"{count:,}") for name, count in sorted(left.items())),
+    ]
+    return ", ".join(words for words in said if words) + "."
+
+
+def _usd(micro: int) -> str:
+    """To a hundredth of a cent, and all digits below that."""
+    return f"{micro / 1_000_000:,.4f}" if micro >= 100 else f"{micro / 1_000_000:.6f}"
 
 
 def export(tx: Tx, question: Question) -> str:
