@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import structlog
-from pydantic_ai import Agent, AgentRun, CallToolsNode, ModelRequestNode
+from pydantic_ai import Agent, AgentRetries, AgentRun, CallToolsNode, ModelRequestNode
 from pydantic_ai.messages import (
     FunctionToolResultEvent,
     ModelResponse,
@@ -30,20 +31,26 @@ from config.agents import ModelAgentSettings
 from core.agents import compaction
 from core.agents.agent import Allowed, Answer, Responded, Suspend, TurnContext, Used
 from core.agents.crossing import Crossing
-from core.agents.faults import translate
+from core.agents.faults import translate, wordless
 from core.agents.providers import Chosen, request_settings
 from core.agents.toolbox import Deps, Toolbox
 from core.agents.transcript import messages_of, response_data, result_data
 from core.desk.history import render
 from core.errors import AgentError, ContextFull, DayLimit, ModelBusy, ModelKeyRefused, StoreError
+from core.store.conversations import SessionId
 from core.store.entries import Entry
-from core.vocabulary import CallClosed, CallOpened, TextDelta, ThinkingDelta
+from core.vocabulary import CallClosed, CallOpened, ClientTool, TextDelta, ThinkingDelta
+
+if TYPE_CHECKING:
+    from core.agents.tool_server import ToolServer
 
 log = structlog.get_logger("frontdesk.agents")
 
 LONGEST_WAIT_S = 60.0
 """A provider that asks for more patience than that is not waited for."""
 FIRST_WAIT_S = 1.0
+TRIES = AgentRetries(tools=5, output=1)
+"""How often a model may call a tool wrongly, or say nothing at all, before its turn fails."""
 
 Answered = str | DeferredToolRequests
 Graph = Agent[Deps, Answered]
@@ -52,7 +59,7 @@ Run = AgentRun[Deps, Answered]
 
 def graph() -> Graph:
     """What runs every turn: model, tools and instructions come with the turn."""
-    return Agent(deps_type=Deps, output_type=[str, DeferredToolRequests], retries=5)
+    return Agent(deps_type=Deps, output_type=[str, DeferredToolRequests], retries=TRIES)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,11 +78,13 @@ class _Known:
 
     history: Sequence[Entry]
     entries: Sequence[Entry]
-    answers: Mapping[str, Answer] = field(default_factory=dict)
+    answers: Mapping[str, Answer]
+    session: SessionId
+    client_tools: Sequence[ClientTool]
 
 
 async def _known(turn: TurnContext) -> _Known:
-    return _Known(tuple(turn.history), tuple(turn.entries), turn.answers)
+    return _Known(tuple(turn.history), tuple(turn.entries), turn.answers, turn.session, turn.client_tools)
 
 
 class Asking:
@@ -87,7 +96,7 @@ class Asking:
         self._crossing = crossing
         self._limits = role.settings.limits
         self._acted = False
-        self._tokens = 0
+        self._servers: Sequence[ToolServer[Deps]] = ()
 
     async def answer(self) -> None:
         """Answer the turn. Raises `AgentError`, and what the turn raises."""
@@ -102,14 +111,14 @@ class Asking:
                 await self._ask(known)
             except StoreError:
                 raise
-            except Exception as fault:  # agent: every provider has its own ways to fail
+            except Exception as fault:  # noqa: BLE001  # agent: every provider has its own ways to fail
                 error = translate(fault)
                 if isinstance(error, ContextFull) and not summed_up and await self._sum_up(known):
                     summed_up = True
                     continue
                 wait_s = self._wait(error, tries)
                 if wait_s is None:
-                    raise error from fault
+                    raise error from wordless(fault)
                 tries += 1
                 log.warning("model_asked_again", why=str(error), wait_s=wait_s)
                 await asyncio.sleep(wait_s)
@@ -152,6 +161,7 @@ class Asking:
         rebuilt = messages_of([*known.history, *known.entries], role.chosen.systems, allowed)
         if rebuilt.dropped:
             log.info("history_not_readable", parts=rebuilt.dropped, systems=sorted(role.chosen.systems))
+        self._servers = role.toolbox.servers(known.session)
         async with self._graph.iter(
             None,
             message_history=rebuilt.messages,
@@ -165,7 +175,7 @@ class Asking:
             usage_limits=UsageLimits(
                 request_limit=self._limits.iterations, total_tokens_limit=self._limits.turn_tokens
             ),
-            toolsets=[role.toolbox.toolset()],
+            toolsets=[role.toolbox.toolset(self._servers, known.client_tools)],
         ) as run:
             stored = {str(entry.data.get("call")) for entry in known.entries}
             await self._drive(run, stored)
@@ -219,7 +229,7 @@ class Asking:
             opened = [
                 CallOpened(
                     call=call.tool_call_id, tool=call.tool_name, arguments=call.args_as_json_str(),
-                    read_only=self._role.toolbox.is_read_only(call.tool_name),
+                    read_only=self._role.toolbox.is_read_only(self._servers, call.tool_name),
                 )
                 for call in calls
             ]  # fmt: skip

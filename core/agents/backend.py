@@ -17,6 +17,7 @@ import structlog
 from config.agents import ModelAgentSettings
 from core.agents.agent import AgentEvent, AgentSpec, TurnContext
 from core.agents.crossing import Crossing
+from core.agents.tool_status import ToolServerStatus
 
 if TYPE_CHECKING:
     from core.agents.compaction import Summed
@@ -81,6 +82,7 @@ class ModelBackend:
             return
         main.call_soon_threadsafe(_settle, ready, partial(ready.set_result, engine))
         try:
+            loop.run_until_complete(engine.start())
             loop.run_forever()
         finally:
             loop.close()
@@ -109,12 +111,27 @@ class ModelBackend:
         engine, loop = await self.engine()
         return await _over_there(loop, engine.sum_up(spec, history, topic))
 
+    async def tidy(self) -> None:
+        """Let go of what nobody needed for a while."""
+        if self._loop is not None and (engine := self._loaded()) is not None:
+            await _over_there(self._loop, engine.tidy())
+
+    def tool_servers(self) -> list[ToolServerStatus]:
+        """How each tool server is; none before they are loaded."""
+        engine = self._loaded()
+        return engine.tool_servers() if engine is not None else []
+
+    def _loaded(self) -> Engine | None:
+        done = self._ready is not None and self._ready.done() and not self._ready.cancelled()
+        if self._ready is None or not done or self._ready.exception() is not None:
+            return None
+        return self._ready.result()
+
     async def close(self) -> None:
         """End the thread; turns have ended before."""
-        if self._ready is None or self._loop is None or self._thread is None:
-            return
-        if self._ready.done() and not self._ready.cancelled() and self._ready.exception() is None:
-            await _over_there(self._loop, self._ready.result().close())
+        engine = self._loaded()
+        if engine is not None and self._loop is not None and self._thread is not None:
+            await _over_there(self._loop, engine.close())
             self._loop.call_soon_threadsafe(self._loop.stop)
             await asyncio.to_thread(self._thread.join)
 

@@ -133,7 +133,8 @@ class Crossing:
             if self._over is None:
                 self._agents.call_soon_threadsafe(self._stop)
             while self._over is None:
-                await self._next()
+                if isinstance(await self._next(), _Asked):  # nobody answers it any more
+                    self._agents.call_soon_threadsafe(self._stop)
 
     async def _next(self) -> AgentEvent | _Asked | None:
         """What comes next; None: nothing any more."""

@@ -11,6 +11,7 @@ from core.agents.asking import Asking, Role, graph
 from core.agents.compaction import Summed
 from core.agents.crossing import Crossing
 from core.agents.providers import Providers, load
+from core.agents.tool_status import ToolServerStatus
 from core.agents.toolbox import Toolbox
 from core.store.entries import Entry
 
@@ -22,8 +23,22 @@ class Engine:
         self._agents = agents
         self._providers = Providers(proxy)
         self._graph = graph()
-        self._toolboxes = {name: Toolbox(settings) for name, settings in agents.items()}
+        self._toolboxes = {name: Toolbox(settings, name, proxy) for name, settings in agents.items()}
         load(name for one in agents.values() for name in (*one.choices.values(), *one.fallbacks))
+
+    async def start(self) -> None:
+        """Start the tool servers; once, before anything else."""
+        for toolbox in self._toolboxes.values():
+            toolbox.start()
+
+    async def tidy(self) -> None:
+        """Let go of what nobody needed for a while."""
+        for toolbox in self._toolboxes.values():
+            await toolbox.tidy()
+
+    def tool_servers(self) -> list[ToolServerStatus]:
+        """How each tool server is. May be called from any thread."""
+        return [status for toolbox in self._toolboxes.values() for status in toolbox.status()]
 
     async def answer(self, spec: AgentSpec, crossing: Crossing) -> None:
         """Answer one turn. Raises `AgentError` and `ConfigError`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from pydantic_ai import exceptions as ai
@@ -23,6 +24,22 @@ _KINDS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], Callable[[str
 )
 """Narrower kinds first."""
 
+_CODE = re.compile(r"[A-Za-z0-9_.]{1,60}")
+"""What a provider may call its error by in our log; no key looks like that."""
+
+
+class Wordless(Exception):
+    """A fault without its words: a provider's own text may hold a key or a path. Where it happened stays, and what
+    led to it."""
+
+
+def wordless(fault: BaseException) -> Wordless:
+    """What stands in the log for a fault that a provider had its say in."""
+    told = Wordless(_words(fault)).with_traceback(fault.__traceback__)
+    before = fault.__cause__ or (None if fault.__suppress_context__ else fault.__context__)
+    told.__cause__ = None if before is None else wordless(before)
+    return told
+
 
 def translate(error: Exception) -> AgentError:
     """The error of ours that says the same. Its words are ours as well: a provider's own text may hold a key or a
@@ -32,6 +49,8 @@ def translate(error: Exception) -> AgentError:
     if isinstance(error, ai.FallbackExceptionGroup):
         return translate(error.exceptions[-1])
     words = _words(error)
+    if isinstance(error, ai.ModelAPIError) and error.provider_error_code == "content_filter":
+        return errors.ContentFiltered(words)
     if isinstance(error, ai.ModelRateLimitError):
         return errors.ModelBusy(words, error.retry_after)
     for kind, ours in _KINDS:
@@ -40,14 +59,17 @@ def translate(error: Exception) -> AgentError:
     return AgentError(words)
 
 
-def _words(error: Exception) -> str:
+def _words(error: BaseException) -> str:
+    if isinstance(error, ai.FallbackExceptionGroup):
+        return "; ".join(map(_words, error.exceptions))
     said = [type(error).__name__]
     if isinstance(error, ai.ModelAPIError):
         said.append(f"model {error.model_name}")
     if isinstance(error, ai.ModelHTTPError):
         said.append(f"status {error.status_code}")
-    if isinstance(error, ai.ModelAPIError) and error.provider_error_code:
-        said.append(f"code {error.provider_error_code[:60]}")
+    code = error.provider_error_code if isinstance(error, ai.ModelAPIError) else None
+    if code and _CODE.fullmatch(code):
+        said.append(f"code {code}")
     if isinstance(error, ai.UsageLimitExceeded | ai.UserError):
         said.append(str(error)[:300])
     return ", ".join(said)

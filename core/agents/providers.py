@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
 import httpx2
 from pydantic_ai import ModelSettings
@@ -18,6 +16,7 @@ from pydantic_ai.providers import Provider, infer_provider_class
 
 from config.agents import ModelAgentSettings
 from config.model_names import provider_of
+from core.agents.tls import context as tls
 from core.errors import ConfigError
 
 OPENAI = ("openai", "openai-chat", "openai-responses")
@@ -107,7 +106,7 @@ class Providers:
 
     def _client(self, configuration: _Configuration) -> httpx2.AsyncClient:
         limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)
-        transport = httpx2.AsyncHTTPTransport(verify=_tls(), limits=limits, proxy=self._proxy)
+        transport = httpx2.AsyncHTTPTransport(verify=tls(), limits=limits, proxy=self._proxy)
         timeout = httpx2.Timeout(configuration.silence_s, connect=configuration.connect_s)
         return create_async_httpx2_client(timeout=timeout, transport=transport)
 
@@ -153,8 +152,3 @@ def load(names: Iterable[str]) -> None:
 
 def _family(provider: str) -> str:
     return "openai" if provider in OPENAI else provider
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    return httpx2.create_ssl_context()

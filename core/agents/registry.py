@@ -14,6 +14,7 @@ from core.agents import offline
 from core.agents.agent import Agent, AgentFactory, AgentSpec
 from core.agents.backend import ModelBackend
 from core.agents.instructions import Instructions
+from core.agents.tool_status import ToolServerStatus
 from core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -101,6 +102,15 @@ class Agents:
         """Load what models need, in their own thread."""
         if self.models is not None:
             self.models.warm()
+
+    async def tidy(self) -> None:
+        """Let go of what nobody needed for a while."""
+        if self.models is not None:
+            await self.models.tidy()
+
+    def tool_servers(self) -> list[ToolServerStatus]:
+        """How each tool server is."""
+        return self.models.tool_servers() if self.models is not None else []
 
     async def close(self) -> None:
         """When no turn runs any more."""

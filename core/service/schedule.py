@@ -59,6 +59,7 @@ class Chores:
         """Let go of agents and paces that nobody needed for a while."""
         self._house.cache.evict_idle(self._house.clock.monotonic())
         self._house.outbox.prune()
+        await self._house.agents.tidy()
 
     async def index(self) -> None:
         """Bring the search index up to date, in small units."""

@@ -59,6 +59,16 @@ class DaemonStatus:
             },
             "inbox": {"pending": pending},
             "outbox": {name: outbox.get(name, 0) for name in OUTBOX},
+            "tools": [
+                {
+                    "agent": server.agent,
+                    "name": server.name,
+                    "state": server.state,
+                    "detail": server.detail or None,
+                    "tools": server.tools,
+                }
+                for server in house.agents.tool_servers()
+            ],
         }
 
     def push(self, posted: Posted) -> None:
@@ -81,6 +91,7 @@ class StoreStatus:
             "cache": {"agents": 0, "hits": 0, "misses": 0, "evictions": 0},
             "inbox": {"pending": pending},
             "outbox": {name: outbox.get(name, 0) for name in OUTBOX},
+            "tools": [],
         }
 
     def push(self, posted: Posted) -> None:

@@ -23,7 +23,7 @@ from core.cli import app
 from core.delivery.lane import Lane
 from core.delivery.preview import Preview
 from core.desk import recovery
-from core.desk.commands.effects import EFFECTS
+from core.desk.carry_out import ALL_EFFECTS
 from core.desk.desk import Desk
 from core.desk.owner import Owner
 from core.desk.router import Router
@@ -111,14 +111,14 @@ def after_effect(command: str) -> Install:
     """Killed inside the unit that carries a command out, before its commit."""
 
     def install(trap: Trap) -> None:
-        real = EFFECTS[command]
+        real = ALL_EFFECTS[command]
 
         def effect(*args: object, **named: object) -> object:
             done = real(*args, **named)  # type: ignore[arg-type]  # handed through
             trap.spring()
             return done
 
-        EFFECTS[command] = effect  # type: ignore[assignment]  # of the same shape
+        ALL_EFFECTS[command] = effect  # type: ignore[assignment]  # of the same shape
 
     return install
 

@@ -186,9 +186,7 @@ async def test_an_answer_survives_a_restart(house: House) -> None:
 
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("death", range(1, 8))
-async def test_an_accepted_answer_has_one_end_wherever_the_process_dies(
-    house: House, death: int, before: bool
-) -> None:
+async def test_an_accepted_answer_has_one_end_wherever_the_process_dies(house: House, death: int, before: bool) -> None:
     paying = Paying()
     said = await ask(house, paying)
     house.store.dies_at = house.store.writes + 1 + death

@@ -26,6 +26,8 @@ PARAMETERS = frozenset(NAMES.split())
 NEEDS_TOOLS = ("tool_choice", "parallel_tool_calls")
 TOOL_CHOICES = ("none", "auto", "required")
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
+REASONERS = re.compile(r"o\d|gpt-5")
+FIXED = re.compile(r"o\d|gpt-5(-|$)")  # https://platform.openai.com/docs/guides/latest-model: 5.1 and later take one
 NUMBERS = {"temperature": (0.0, 2.0), "top_p": (0.0, 1.0), "frequency_penalty": (-2.0, 2.0)}
 
 
@@ -40,11 +42,24 @@ def check_parameters(body: JsonObject) -> None:
         if not isinstance(body.get(name), bool | None):
             raise wrong_type(name, "a boolean", body[name])
     check_numbers(body, NUMBERS)
+    _check_reasoner(body, as_text(body["model"]))
     check_stream_options(body, {"include_usage", "include_obfuscation"})
     check_limits(body, ("max_tokens", "max_completion_tokens"))
     effort = body.get("reasoning_effort")
     if effort is not None and effort not in EFFORTS:
         raise bad(f"Invalid value: '{effort}'. Supported values are: {_listed(EFFORTS)}.", "reasoning_effort")
+
+
+def _check_reasoner(body: JsonObject, model: str) -> None:
+    """Models that reason know no max_tokens, and the first of them no temperature."""
+    if REASONERS.match(model) and body.get("max_tokens") is not None:
+        words = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+        raise bad(f"Unsupported parameter: {words}", "max_tokens", "unsupported_parameter")
+    for name in ("temperature", "top_p"):
+        value = body.get(name)
+        if FIXED.match(model) and value not in (None, 1):
+            words = f"'{name}' does not support {value} with this model. Only the default (1) value is supported."
+            raise bad(f"Unsupported value: {words}", name, "unsupported_value")
 
 
 def check_numbers(body: JsonObject, ranges: dict[str, tuple[float, float]]) -> None:

@@ -100,6 +100,9 @@ class ChatWire:
     def ping(self) -> bytes:
         return b": keep-alive\n\n"
 
+    def garbage(self) -> bytes:
+        return b'data: {"id": "half of a\n\n'
+
     def _delta(self, delta: JsonObject) -> bytes:
         return self._before + json.dumps(delta).encode() + self._after
 

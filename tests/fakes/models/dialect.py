@@ -61,6 +61,9 @@ class Wire(Protocol):
 
     def ping(self) -> bytes: ...
 
+    def garbage(self) -> bytes:
+        """An event whose JSON is broken."""
+
 
 class Dialect(Protocol):
     """One API of one provider."""

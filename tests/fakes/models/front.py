@@ -25,6 +25,18 @@ CREATED, CREATED_AT = 1_767_225_600, "2026-01-01T00:00:00Z"  # any time will do
 class _Silence(asyncio.Protocol):
     """A connection that is accepted and never served."""
 
+    def __init__(self, silent: set[asyncio.BaseTransport]) -> None:
+        self._silent = silent
+        self._transport: asyncio.BaseTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        self._silent.add(transport)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        if self._transport is not None:
+            self._silent.discard(self._transport)
+
 
 class HttpFront:
     """Listens from `start` to `stop`."""
@@ -35,6 +47,7 @@ class HttpFront:
         self._listener: asyncio.Server | None = None
         self._port = 0
         self._stopped = asyncio.Event()
+        self._silent: set[asyncio.BaseTransport] = set()
 
     @property
     def url(self) -> str:
@@ -77,6 +90,9 @@ class HttpFront:
 
     def cut_connections(self) -> None:
         """On the server's loop."""
+        self._provider.note_open_as_cut()
+        for silent in tuple(self._silent):
+            silent.close()
         server = self._runner.server if self._runner is not None else None
         for connection in list(server.connections) if server is not None else []:
             if connection.transport is not None:
@@ -88,7 +104,7 @@ class HttpFront:
             self._provider.connections += 1
             held = self._provider.connections_held
         self._provider.changed()
-        return _Silence() if held or server is None else server()
+        return _Silence(self._silent) if held or server is None else server()
 
     def _endpoint(self, dialect: Dialect) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def answer(http: web.Request) -> web.StreamResponse:
@@ -115,8 +131,7 @@ class HttpFront:
             self._provider.note(request.number, status=error.status, error=error.words, outcome="refused")
             return error_response(error, headers)
         except (asyncio.CancelledError, ConnectionResetError):
-            outcome = "cut" if self._stopped.is_set() else "disconnected"
-            self._provider.note(request.number, outcome=outcome)
+            self._provider.note(request.number, outcome="disconnected")
             raise
         finally:
             with self._provider.lock:

@@ -5,7 +5,6 @@ words of the refusals from bug reports. The service merges turns of one role; a 
 on the models of 2026.
 """
 
-import json
 import re
 from collections.abc import Mapping
 
@@ -14,7 +13,7 @@ from tests.fakes.models.dialect import Reading
 from tests.fakes.models.messages_blocks import check_block
 from tests.fakes.models.messages_parameters import check_parameters, read_tools
 from tests.fakes.models.messages_turns import check_turns
-from tests.fakes.models.payload import JsonObject, JsonValue, as_list, as_object, as_text
+from tests.fakes.models.payload import JsonObject, JsonValue, as_list, as_object, as_text, compact
 from tests.fakes.models.record import Shown
 
 OLDER = re.compile(r"claude-(2|3|instant)|claude-(opus|sonnet|haiku)-4(-[015]|-20\d\d|@|$)")
@@ -126,7 +125,7 @@ def _spoken(blocks: list[JsonObject]) -> Shown:
     return Shown(
         "assistant",
         "\n".join(texts),
-        tuple((as_text(call["name"]), json.dumps(call["input"])) for call in calls),
+        tuple((as_text(call["name"]), compact(call["input"])) for call in calls),
         call_id="\n".join(as_text(call["id"]) for call in calls),
         thinking="\n".join(thoughts),
     )

@@ -70,6 +70,9 @@ class MessagesWire:
     def ping(self) -> bytes:
         return PING
 
+    def garbage(self) -> bytes:
+        return b'event: content_block_delta\ndata: {"id": "half of a\n\n'
+
     @property
     def _index(self) -> int:
         return len(self._composition.blocks) - 1

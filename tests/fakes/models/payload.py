@@ -1,5 +1,6 @@
 """JSON as it comes in: its types, and looks at parts of it that may not be what they should be."""
 
+import json
 import math
 from collections.abc import Iterator
 from typing import TypeAlias
@@ -29,6 +30,11 @@ def type_name(value: JsonValue) -> str:
     """How OpenAI's messages name a JSON type, with its article."""
     names = {bool: "a boolean", int: "an integer", float: "a decimal", str: "a string", list: "an array"}
     return "null" if value is None else names.get(type(value), "an object")
+
+
+def compact(value: JsonValue) -> str:
+    """As JSON without blanks."""
+    return json.dumps(value, separators=(",", ":"))
 
 
 def count_tokens(value: JsonValue) -> int:

@@ -193,13 +193,20 @@ class Player:
         match part:
             case Cut():
                 self._note("cut")
-                self._exchange.cut()
+                await self._cut(part)
             case Hang():
                 await self._hang(part)
             case Garbage():
                 await self._garble()
             case _:
                 raise TypeError(part)
+
+    async def _cut(self, part: Cut) -> None:
+        if not part.clean or not self._request.stream:
+            self._exchange.cut()
+        stream = await self._open()
+        await stream.write_eof()
+        raise Over(stream)
 
     async def _hang(self, part: Hang) -> None:
         transport = self._exchange.http.transport
@@ -220,7 +227,7 @@ class Player:
         if not self._request.stream:
             raise Over(web.Response(text='{"id": "half of a', content_type="application/json"))
         stream = await self._open()
-        await stream.write(b'data: {"id": "half of a\n\n')
+        await stream.write(self._wire.garbage())
         await stream.write_eof()
         raise Over(stream)
 
@@ -241,7 +248,7 @@ class Player:
         if last is not None:
             await self._break(last)
         if not self._request.stream:
-            self._note("answered", status=200)
+            self._note("answered")
             return json_response(200, self._wire.body(self._finish), self._headers)
         stream = await self._open()
         await stream.write(self._wire.end(self._finish))
@@ -249,8 +256,10 @@ class Player:
         await stream.write_eof()
         return stream
 
-    def _note(self, outcome: Outcome, **more: object) -> None:
-        self._exchange.provider.note(self._request.number, outcome=outcome, deltas=self._deltas, **more)
+    def _note(self, outcome: Outcome) -> None:
+        """The status of an answer that was cut before its headers stays 0."""
+        sent = 200 if outcome == "answered" or self._stream is not None else 0
+        self._exchange.provider.note(self._request.number, outcome=outcome, deltas=self._deltas, status=sent)
 
 
 def json_response(status: int, body: object, headers: Mapping[str, str] | None = None) -> web.Response:

@@ -3,9 +3,9 @@
 import dataclasses
 import threading
 from collections.abc import Callable
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
-from tests.fakes.models.record import Request
+from tests.fakes.models.record import Outcome, Request
 from tests.fakes.models.script import Script
 
 
@@ -14,7 +14,7 @@ class RequestChanges(TypedDict, total=False):
 
     status: int
     error: str
-    outcome: str
+    outcome: Outcome
     deltas: int
 
 
@@ -67,14 +67,20 @@ class Provider:
         """Under the lock. The request's number is one more than the number of those before."""
         self.requests.append(request)
 
-    def note(self, number: int, **changes: object) -> None:
+    def note(self, number: int, **changes: Unpack[RequestChanges]) -> None:
         """Adds to the record. An outcome, once it is known, stays."""
         with self.lock:
             request = self.requests[number - 1]
             if request.outcome != "open":
                 changes.pop("outcome", None)
-            self.requests[number - 1] = dataclasses.replace(request, **changes)  # type: ignore[arg-type]
+            self.requests[number - 1] = dataclasses.replace(request, **changes)
         self.changed()
+
+    def note_open_as_cut(self) -> None:
+        """Before the connections of all requests that are open are cut."""
+        with self.lock:
+            for number in [request.number for request in self.requests if request.outcome == "open"]:
+                self.note(number, outcome="cut")
 
     def listen(self, wake: Callable[[], None]) -> None:
         """`wake` is called after every change, on the thread that made it."""

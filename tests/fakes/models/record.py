@@ -26,8 +26,11 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """`number` counts from 1 and is unique on this server. `outcome` is "open" until the answer is complete.
+    """One call of a model, as it stands now.
 
+    `number` counts from 1 and is unique on this server. `headers` have lower-case names. `tokens`: see `count_tokens`.
+    `status` is 0 until something was sent. `error` is the provider's message, also of an error in a stream. `deltas` is
+    known when the answer ends, breaks off or hangs. `outcome` is "open" until the answer is complete.
     disconnected: the client went first. cut: the double closed the connection. refused: `status` is not 200.
     `dropped`: the places of Anthropic's thinking blocks that the model was not shown, as the request had asked.
     """

@@ -6,12 +6,11 @@ stands in the row, or after so many deltas. An answer without any content says w
 """
 
 import itertools
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from tests.fakes.models.payload import JsonObject, JsonValue
+from tests.fakes.models.payload import JsonObject, JsonValue, compact
 
 if TYPE_CHECKING:
     from tests.fakes.models.record import Request
@@ -67,7 +66,8 @@ class Call:
 
     @property
     def arguments_text(self) -> str:
-        return self.arguments if isinstance(self.arguments, str) else json.dumps(dict(self.arguments))
+        """Without blanks, as models write it."""
+        return self.arguments if isinstance(self.arguments, str) else compact(dict(self.arguments))
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,14 @@ class Gate:
 
 @dataclass(frozen=True)
 class Cut:
-    """The TCP connection is closed: here, or after so many deltas of the answer."""
+    """The TCP connection is closed: here, or after so many deltas of the answer.
+
+    `clean`: the HTTP answer is ended as it should be, but the events that end it never came, as behind a proxy that
+    lost its upstream. SDKs take that for a complete answer.
+    """
 
     after_deltas: int | None = None
+    clean: bool = False
 
 
 @dataclass(frozen=True)

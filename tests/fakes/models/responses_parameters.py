@@ -1,6 +1,6 @@
 """The parameters of POST /v1/responses: https://platform.openai.com/docs/api-reference/responses/create."""
 
-from tests.fakes.models.chat_parameters import NEEDS_TOOLS, check_function, check_numbers, check_stream_options
+from tests.fakes.models.chat_parameters import FIXED, NEEDS_TOOLS, check_function, check_numbers, check_stream_options
 from tests.fakes.models.openai_errors import bad, missing, unknown, wrong_type
 from tests.fakes.models.payload import JsonObject, JsonValue, as_list, as_object, as_text
 
@@ -40,6 +40,9 @@ def check_parameters(body: JsonObject) -> None:
         if not isinstance(body.get(name), bool | None):
             raise wrong_type(name, "a boolean", body[name])
     check_numbers(body, {"temperature": (0.0, 2.0), "top_p": (0.0, 1.0)})
+    for name in ("temperature", "top_p"):
+        if FIXED.match(as_text(body["model"])) and body.get(name) is not None:
+            raise bad(f"Unsupported parameter: '{name}' is not supported with this model.", name)
     check_stream_options(body, {"include_obfuscation"})
     _check_limit(body.get("max_output_tokens"))
     _check_reasoning(as_object(body.get("reasoning")))

@@ -96,6 +96,9 @@ class ResponsesWire:
     def ping(self) -> bytes:
         return b": keep-alive\n\n"
 
+    def garbage(self) -> bytes:
+        return b'event: response.output_text.delta\ndata: {"id": "half of a\n\n'
+
     @property
     def _index(self) -> int:
         return len(self._composition.blocks) - 1

@@ -186,6 +186,24 @@ async def test_a_parameter_that_openai_refuses_is_refused(
     assert words in str(refusal.value.message)
 
 
+@pytest.mark.parametrize(
+    ("model", "extra", "words"),
+    [
+        ("gpt-5.2", {"max_tokens": 100}, "Use 'max_completion_tokens' instead."),
+        ("o3", {"temperature": 0.5}, "'temperature' does not support 0.5 with this model."),
+        ("gpt-5", {"top_p": 0.5}, "'top_p' does not support 0.5 with this model."),
+    ],
+)
+async def test_models_that_reason_take_fewer_parameters(
+    openai: AsyncOpenAI, model: str, extra: dict[str, Any], words: str
+) -> None:
+    messages: Any = [user("x")]
+    with pytest.raises(sdk.BadRequestError) as refusal:
+        await openai.chat.completions.create(model=model, messages=messages, extra_body=extra)
+    assert words in str(refusal.value)
+    await openai.chat.completions.create(model="gpt-4o", messages=messages, extra_body=extra)
+
+
 async def test_stream_options_are_for_streams(openai: AsyncOpenAI) -> None:
     with pytest.raises(sdk.BadRequestError, match="only allowed when 'stream' is enabled"):
         await openai.chat.completions.create(

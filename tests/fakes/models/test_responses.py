@@ -192,6 +192,7 @@ async def test_reasoning_comes_with_what_it_led_to(server: ModelServer, openai: 
     [
         ({"messages": []}, "Unknown parameter: 'messages'."),
         ({"max_output_tokens": 5}, "Expected a value >= 16, but got 5 instead"),
+        ({"model": "gpt-5", "temperature": 0.5}, "Unsupported parameter: 'temperature' is not supported with"),
         ({"include": ["everything"]}, "Invalid value: 'everything'"),
         ({"reasoning": {"effort": "huge"}}, "Invalid value: 'huge'"),
         ({"reasoning": {"budget": 1}}, "Unknown parameter: 'reasoning.budget'"),

@@ -188,6 +188,16 @@ async def test_a_stream_is_cut_in_the_middle(server: ModelServer, openai: AsyncO
     assert server.open_streams == 0
 
 
+async def test_a_stream_that_ends_without_its_last_events_looks_complete_to_the_sdks(
+    server: ModelServer, openai: AsyncOpenAI, anthropic: AsyncAnthropic
+) -> None:
+    server.on("cut", Say("one two three"), Cut(after_deltas=2, clean=True))
+    assert await ask(openai, "cut") == "one two "
+    message = await ask_anthropic(anthropic, "cut")
+    assert (message.content[0].model_dump()["text"], message.stop_reason) == ("one two ", None)
+    assert [(request.outcome, request.deltas) for request in server.requests] == [("cut", 2), ("cut", 2)]
+
+
 async def test_a_connection_is_cut_before_any_answer(server: ModelServer, openai: AsyncOpenAI) -> None:
     server.on("cut", Cut())
     with pytest.raises(sdk.APIConnectionError):
@@ -233,11 +243,33 @@ async def test_a_hanging_answer_may_show_signs_of_life(server: ModelServer) -> N
     await server.until(lambda: server.requests[0].disconnected)
 
 
+async def test_all_connections_may_be_cut_at_once(server: ModelServer, openai: AsyncOpenAI) -> None:
+    server.on("wait", Say("one "), Gate("never"))
+    ears = [Ear(), Ear()]
+    asking = [asyncio.create_task(ask(openai, "wait", ear)) for ear in ears]
+    await server.until(lambda: server.gate("never").waiting == 2)
+    await asyncio.gather(*(ear.heard("", "one ") for ear in ears))
+    server.cut_connections()
+    failures = await asyncio.gather(*asking, return_exceptions=True)
+    assert all(isinstance(failure, sdk.APIConnectionError) for failure in failures)
+    await server.until(lambda: server.in_flight == 0)
+    assert server.gate("never").waiting == 0
+    assert [request.outcome for request in server.requests] == ["cut", "cut"]
+    assert await ask(openai, "hello") == "re: hello"
+
+
 async def test_held_connections_are_never_served(server: ModelServer, openai: AsyncOpenAI) -> None:
     server.hold_connections()
     with pytest.raises(sdk.APITimeoutError):
         await ask(openai.with_options(timeout=0.05), "hello")
     assert (server.connections, server.requests) == (1, ())
+    asking = asyncio.create_task(ask(openai, "hello"))
+    await server.until(lambda: server.connections == 2)
+    server.cut_connections()
+    with pytest.raises(sdk.APIConnectionError):
+        await asking
+    server.hold_connections(False)
+    assert await ask(openai, "hello") == "re: hello"
 
 
 async def test_a_server_that_stops_lets_nobody_hang(openai: AsyncOpenAI) -> None:
@@ -266,7 +298,9 @@ async def test_a_gate_holds_an_answer(server: ModelServer, openai: AsyncOpenAI) 
         await ask(openai, "knock")
 
 
-async def test_garbage_instead_of_an_answer(server: ModelServer, openai: AsyncOpenAI) -> None:
+async def test_garbage_instead_of_an_answer(
+    server: ModelServer, openai: AsyncOpenAI, anthropic: AsyncAnthropic
+) -> None:
     server.on("html", Garbage())
     server.on("broken", Say("one two "), Garbage())
     assert await ask(openai, "html") == ""
@@ -278,6 +312,8 @@ async def test_garbage_instead_of_an_answer(server: ModelServer, openai: AsyncOp
     assert str(ear) == "one two "
     with pytest.raises((ValueError, sdk.APIError)):
         await ask_whole(openai, "broken")
+    with pytest.raises(ValueError, match="Unterminated string"):
+        await ask_anthropic(anthropic, "broken")
 
 
 async def test_a_failure_in_the_middle_is_an_event(server: ModelServer, openai: AsyncOpenAI) -> None:

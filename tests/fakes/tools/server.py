@@ -4,6 +4,7 @@ Source: https://modelcontextprotocol.io/specification/2025-11-25/basic/transport
 """
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -64,7 +65,7 @@ class StdioServer:
     def _say(self, message: JsonObject | None) -> None:
         if message is None:
             return
-        with self._writing:
+        with self._writing, contextlib.suppress(BrokenPipeError):
             sys.stdout.write(json.dumps(message) + "\n")
             sys.stdout.flush()
 

@@ -8,6 +8,7 @@ import signal
 import time
 from pathlib import Path
 
+import mcp.client.stdio
 import pytest
 from fastmcp.client import Client
 from fastmcp.client.transports import StdioTransport
@@ -120,14 +121,17 @@ async def test_everyone_who_enters_a_failing_server_starts_it_anew_one_after_the
         await leave(toolset)
 
 
-async def test_a_process_that_does_not_go_is_terminated_and_killed_after_four_seconds(
-    over_stdio: OverStdio, journal: Journal
+async def test_a_process_that_does_not_go_is_terminated_after_two_seconds_and_killed_after_two_more(
+    over_stdio: OverStdio, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in ("PROCESS_TERMINATION_TIMEOUT", "FORCE_KILL_TIMEOUT"):
+        assert getattr(mcp.client.stdio, name) == 2.0
+        monkeypatch.setattr(mcp.client.stdio, name, 0.2)
     toolset = over_stdio("--stubborn")
     await toolset.__aenter__()
     began = time.perf_counter()
     await leave(toolset)
-    assert 3.9 < time.perf_counter() - began < 5.5
+    assert time.perf_counter() - began > 0.4
     with pytest.raises(ProcessLookupError):
         os.kill(journal.of(Started)[0].pid, 0)
     assert not journal.of(Exited)

@@ -1,0 +1,16 @@
+"""How a tool server is, as people see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolServerStatus:
+    """`state` is starting, up or failed; `detail` says why it failed. `tools`: how many it offers."""
+
+    agent: str
+    name: str
+    state: str
+    detail: str
+    tools: int
