@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import secrets
 from collections.abc import Mapping
 from datetime import timedelta
 from zoneinfo import ZoneInfo
@@ -32,7 +31,6 @@ from core.store.engine import Store
 from core.vocabulary import BotName, ChatId, ChatKind
 
 MIB = 1024 * 1024
-_PEPPER = secrets.token_bytes(32)
 
 
 class SettingsPolicies:
@@ -63,19 +61,20 @@ class SettingsPolicies:
         return configured.agent if configured is not None else DEFAULT
 
 
-def agents_of(settings: Settings) -> Agents:
-    """Raises `ConfigError` for a backend that can't be loaded, and for instructions that can't be read."""
+def agents_of(settings: Settings, pepper: str = "") -> Agents:
+    """`pepper` is secret, and new in every process. Raises `ConfigError` for a backend that can't be loaded, and for
+    instructions that can't be read."""
     modelled = {name: agent for name, agent in settings.agents.items() if isinstance(agent, ModelAgentSettings)}
     proxy = settings.network.proxy.reveal() if settings.network.proxy is not None else None
-    specs = {name: _spec(name, agent) for name, agent in settings.agents.items()}
+    specs = {name: _spec(name, agent, pepper) for name, agent in settings.agents.items()}
     files = {name: agent.instructions_file for name, agent in modelled.items() if agent.instructions_file is not None}
     return Agents(specs, ModelBackend(modelled, proxy) if modelled else None, files)
 
 
-def _spec(name: str, agent: AgentSettings) -> AgentSpec:
+def _spec(name: str, agent: AgentSettings, pepper: str) -> AgentSpec:
     match agent:
         case ModelAgentSettings():
-            told: object = [agent.model_dump(mode="json"), [_secret_digest(s) for _, s in secrets_in(agent)]]
+            told: object = [agent.model_dump(mode="json"), [_secret_digest(s, pepper) for _, s in secrets_in(agent)]]
             return AgentSpec(
                 name=name, backend=agent.backend, model=agent.model, models=agent.choices,
                 instructions=agent.instructions or "", digest=_digest(told),
@@ -93,9 +92,9 @@ def _digest(told: object) -> str:
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _secret_digest(secret: Secret) -> str:
+def _secret_digest(secret: Secret, pepper: str) -> str:
     """Changes with the secret, and tells nothing of it to anybody who sees it outside of this process."""
-    return hmac.digest(_PEPPER, secret.reveal().encode(), "sha256").hex()
+    return hmac.digest(pepper.encode(), secret.reveal().encode(), "sha256").hex()
 
 
 def access_of(settings: Settings, bots: Mapping[BotName, Bot]) -> AccessRules:
@@ -150,7 +149,7 @@ def furnish(
         notices=notices,
         bots=bots,
         outbox=Outbox(store, bots, clock=clock, random=random, notices=notices, give_up_s=rules.stale.total_seconds()),
-        agents=agents_of(settings),
+        agents=agents_of(settings, random.token(32)),
         cache=AgentCache(
             most=settings.cache.agents,
             most_bytes=settings.cache.history_mib * MIB,

@@ -33,6 +33,10 @@ BOUNDARIES: Final = {
     "delivery, parts": ("core/delivery/outbox.py", "Outbox.parts"),
     "agent": ("core/desk/turn.py", "RunningTurn._consume"),
     "agent, made": ("core/desk/recall.py", "recall"),
+    "agent with a model": ("core/agents/asking.py", "Asking.answer"),
+    "agent with a model, loaded": ("core/agents/backend.py", "ModelBackend._live"),
+    "agent with a model, summary": ("core/agents/compaction.py", "sum_up"),
+    "tool server": ("core/agents/tool_server.py", "ToolServer._live"),
     "instant command": ("core/desk/instants.py", "Instants._text"),
 }
 """Where everything may be caught, each with its reason at the line. A handler that ends in `raise` needs none."""
@@ -50,7 +54,7 @@ READS_OF_TIME: Final = {
     "date.today",
 }
 CHANCE: Final = {"random", "secrets", "uuid"}
-MODEL_SDKS: Final = {"pydantic_ai", "openai", "anthropic"}
+MODEL_SDKS: Final = {"pydantic_ai", "openai", "anthropic", "mcp", "fastmcp", "httpx2"}
 
 COMPOUND: Final = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -38,7 +38,7 @@ from core.agents.transcript import messages_of, response_data, result_data
 from core.desk.history import render
 from core.errors import AgentError, ContextFull, DayLimit, ModelBusy, ModelKeyRefused, StoreError
 from core.store.conversations import SessionId
-from core.store.entries import Entry
+from core.store.entries import Entry, Kind
 from core.vocabulary import CallClosed, CallOpened, ClientTool, TextDelta, ThinkingDelta
 
 if TYPE_CHECKING:
@@ -157,17 +157,16 @@ class Asking:
 
     async def _ask(self, known: _Known) -> None:
         role = self._role
-        allowed = frozenset(call for call, answer in known.answers.items() if isinstance(answer, Allowed))
-        rebuilt = messages_of([*known.history, *known.entries], role.chosen.systems, allowed)
+        closed = {str(entry.data.get("call")) for entry in known.entries if entry.kind is Kind.TOOL_RESULT}
+        allowed = {call for call, answer in known.answers.items() if isinstance(answer, Allowed)} - closed
+        rebuilt = messages_of([*known.history, *known.entries], role.chosen.systems, frozenset(allowed))
         if rebuilt.dropped:
             log.info("history_not_readable", parts=rebuilt.dropped, systems=sorted(role.chosen.systems))
         self._servers = role.toolbox.servers(known.session)
         async with self._graph.iter(
             None,
             message_history=rebuilt.messages,
-            deferred_tool_results=DeferredToolResults(approvals=dict.fromkeys(allowed, True))
-            if known.answers
-            else None,
+            deferred_tool_results=_approvals(allowed) if allowed else None,
             model=role.chosen.model,
             instructions=role.instructions or None,
             deps=Deps(self._crossing),
@@ -188,6 +187,7 @@ class Asking:
                 await self._request(node, run)
             elif Agent.is_call_tools_node(node):
                 await self._call_tools(node, run, stored)
+                stored = set()  # a provider may use an id again
             called = Agent.is_call_tools_node(node) and bool(node.model_response.tool_calls)
             node = await run.next(node)
             if called and Agent.is_model_request_node(node):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 from pydantic_ai import direct
+from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from core.agents.faults import translate
@@ -118,7 +119,7 @@ async def _summary(told: Sequence[str], role: Role, topic: str, counts: dict[str
             text = ""
             for piece in _pieces(told, size):
                 text = await _request(piece, text, role, topic, counts)
-        except Exception as fault:
+        except AgentRunError as fault:
             if not isinstance(translate(fault), ContextFull) or size <= LEAST_CHARS:
                 raise
             size //= 2

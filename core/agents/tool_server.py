@@ -19,6 +19,7 @@ from typing import Generic, TextIO, TypeVar
 import httpx2
 import structlog
 from fastmcp.client.transports import StdioTransport
+from mcp.shared.exceptions import MCPError
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pydantic_ai.mcp import MCPToolset
@@ -40,6 +41,8 @@ NAME_CHARS = 64
 """Of a tool's name, for OpenAI (https://platform.openai.com/docs/api-reference/chat/create) and Anthropic."""
 SAID_CHARS = 500
 """Of a line on a server's stderr that is logged."""
+_FAULTS = (MCPError, ModelRetry, RuntimeError, ValueError, httpx2.HTTPError, OSError, TimeoutError)
+"""What calls and lists raise where the server fails or says what it may not."""
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -171,7 +174,7 @@ class ToolServer(Generic[D]):
         if current is not None:
             try:
                 listed = await current.get_tools(ctx)
-            except Exception as fault:  # noqa: BLE001  # agent: a server that dies meanwhile is one that is down
+            except _FAULTS as fault:
                 await self._doubt(fault)
             else:
                 self._known = {full_name(self.settings.name, name): tool for name, tool in listed.items()}
@@ -191,7 +194,7 @@ class ToolServer(Generic[D]):
         except ToolFailed:
             _heed_cancellation()
             raise
-        except Exception as fault:  # agent: a server has many ways to fail, and the model hears of all
+        except _FAULTS as fault:
             _heed_cancellation()
             alive = await self._doubt(fault)
             known = "" if alive else " The server died; whether the call did its work is not known."
@@ -204,7 +207,7 @@ class ToolServer(Generic[D]):
             return False
         try:
             await asyncio.wait_for(current.client.ping(), PING_S)
-        except Exception:  # noqa: BLE001  # agent: whatever a ping meets, it is no answer
+        except _FAULTS:
             log.warning("tool_server_gone", server=self.settings.name, why=_words(fault))
             self._broken.set()
             return False

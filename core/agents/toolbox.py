@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic_ai import RunContext, ToolDefinition
 from pydantic_ai.exceptions import ToolFailed
@@ -73,8 +73,8 @@ class _Served(AbstractToolset[Deps]):
         return await self._server.tools(ctx, self)
 
     async def call_tool(
-        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Deps], tool: ToolsetTool[Deps]
-    ) -> Any:
+        self, name: str, tool_args: dict[str, object], ctx: RunContext[Deps], tool: ToolsetTool[Deps]
+    ) -> object:
         return await self._server.call(name, tool_args, ctx)
 
 
@@ -86,8 +86,8 @@ class _Bounded(WrapperToolset[Deps]):
     most_chars: int
 
     async def call_tool(
-        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Deps], tool: ToolsetTool[Deps]
-    ) -> Any:
+        self, name: str, tool_args: dict[str, object], ctx: RunContext[Deps], tool: ToolsetTool[Deps]
+    ) -> object:
         try:
             async with asyncio.timeout(self.most_s):
                 result = await super().call_tool(name, tool_args, ctx, tool)

@@ -6,10 +6,14 @@ entry is not stored twice: a response's only text is that of its entry, a result
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pydantic import TypeAdapter
+import structlog
+from pydantic import TypeAdapter, ValidationError
 from pydantic_ai.messages import (
     CompactionPart,
     FilePart,
@@ -27,7 +31,10 @@ from pydantic_ai.messages import (
 )
 
 from core.desk.history import CLOSED_BY_KILL, render
+from core.people.names import storable
 from core.store.entries import Entry, Json, Kind
+
+log = structlog.get_logger("frontdesk.agents")
 
 SUMMARY = "Summary of the conversation before this point:"
 """What stands before a summary, so that the model does not take it for somebody's words."""
@@ -35,6 +42,8 @@ SUMMARY = "Summary of the conversation before this point:"
 _RESPONSE = TypeAdapter(ModelResponse)
 _RESULT = TypeAdapter(ToolReturnPart)
 _OF_A_RUN = {"run_id", "conversation_id", "kind"}
+_ANYWHERE = re.compile(r"[a-zA-Z0-9_-]{1,40}")
+"""Ids of calls that every provider takes: Anthropic's characters, OpenAI's length."""
 _FOREIGN = (ThinkingPart, NativeToolCallPart, NativeToolReturnPart, CompactionPart, FilePart)
 """What only the provider that made it can read."""
 
@@ -44,15 +53,28 @@ def response_data(response: ModelResponse) -> Mapping[str, Json]:
     dumped: dict[str, Json] = _RESPONSE.dump_python(response, mode="json", exclude=_OF_A_RUN, exclude_none=True)
     texts = [part for part in response.parts if isinstance(part, TextPart)]
     parts = dumped["parts"]
-    if len(texts) == 1 and isinstance(parts, list):
+    if len(texts) == 1 and texts[0].content.strip() and isinstance(parts, list):  # blanks have no entry of theirs
         dumped["parts"] = [_without_content(part) if part["part_kind"] == "text" else part for part in parts]
-    return dumped
+    return {name: _storable(value) for name, value in dumped.items()}
 
 
 def result_data(result: ToolReturnPart) -> Mapping[str, Json]:
     """A result as JSON, without its content where that is text."""
     dumped: dict[str, Json] = _RESULT.dump_python(result, mode="json", exclude_none=True)
-    return _without_content(dumped) if isinstance(result.content, str) else dumped
+    kept = _without_content(dumped) if isinstance(result.content, str) else dumped
+    return {name: _storable(value) for name, value in kept.items()}
+
+
+def _storable(value: Json) -> Json:
+    match value:
+        case str():
+            return storable(value)
+        case Mapping():
+            return {storable(name): _storable(inner) for name, inner in value.items()}
+        case Sequence():
+            return [_storable(inner) for inner in value]
+        case _:
+            return value
 
 
 def _without_content(part: Mapping[str, Json]) -> dict[str, Json]:
@@ -84,10 +106,13 @@ class _Fold:
         self._systems = systems
         self._waiting = waiting
         self._results = _results(entries)
-        self._open: list[ToolCallPart] = []
-        """Calls of the last response; their results come right behind it, wherever their entries are."""
-        self._known: set[str] = set()
-        """Calls of the last response by id: their own entries say nothing new."""
+        self._open: list[tuple[ToolCallPart, str]] = []
+        """Calls of the last response, with the ids that their entries have; their results come right behind it,
+        wherever their entries are."""
+        self._known: Counter[str] = Counter()
+        """Calls of the last response by id: as many entries say nothing new."""
+        self._used: Counter[str] = Counter()
+        """Ids of calls so far."""
 
     def add(self, entry: Entry) -> None:
         match entry.kind:
@@ -96,7 +121,7 @@ class _Fold:
             case Kind.COMPACTION:
                 self._ask(UserPromptPart(f"{SUMMARY}\n\n{entry.text}", timestamp=entry.at))
             case Kind.ASSISTANT:
-                self._respond(self._response(entry) or _spoken(entry))
+                self._say(self._response(entry) or _spoken(entry))
             case Kind.TOOL_CALL:
                 self._call(entry)
             case _:
@@ -105,49 +130,67 @@ class _Fold:
     def _call(self, entry: Entry) -> None:
         response = self._response(entry)
         if response is not None:
-            self._respond(response)
-            return
+            self._say(response)
         call = _call_of(entry)
-        if call.tool_call_id in self._known:
+        if self._known[call.tool_call_id]:
+            self._known[call.tool_call_id] -= 1
             return
         last = self.messages[-1] if self.messages else None
         if isinstance(last, ModelResponse):
-            self.messages[-1] = replace(last, parts=[*last.parts, call])
-            self._open.append(call)
-            self._known.add(call.tool_call_id)
+            self.messages[-1] = replace(last, parts=[*last.parts, self._opened(call, foreign=True)])
         else:
-            self._respond(ModelResponse(parts=[call], timestamp=entry.at))
+            self._respond(ModelResponse(parts=[call], timestamp=entry.at), foreign=True)
+            self._known.clear()
+
+    def _say(self, response: ModelResponse) -> None:
+        known = response.provider_name is not None and response.provider_name in self._systems
+        self._respond(response if known else self._readable(response), foreign=not known)
 
     def _ask(self, part: UserPromptPart) -> None:
         self.finish()
         self.messages.append(ModelRequest(parts=[part]))
 
-    def _respond(self, response: ModelResponse) -> None:
+    def _respond(self, response: ModelResponse, *, foreign: bool) -> None:
         self.finish()
-        if not response.parts:
-            return
-        self.messages.append(response)
-        self._open = [part for part in response.parts if isinstance(part, ToolCallPart)]
-        self._known = {call.tool_call_id for call in self._open}
+        self._known = Counter(call.tool_call_id for call in response.tool_calls)
+        parts = [
+            self._opened(part, foreign=foreign) if isinstance(part, ToolCallPart) else part for part in response.parts
+        ]
+        if parts:
+            self.messages.append(replace(response, parts=parts))
+
+    def _opened(self, call: ToolCallPart, *, foreign: bool) -> ToolCallPart:
+        """The call as it is shown. An id that its response has twice is replaced, and, in another provider's history,
+        one that was used before or that not every provider takes. One that somebody waits for stays."""
+        known = call.tool_call_id
+        times = self._used[known] = self._used[known] + 1
+        unfit = foreign and (times > 1 or not _ANYWHERE.fullmatch(known))
+        if known not in self._waiting and (unfit or any(known == other for _, other in self._open)):
+            call = replace(call, tool_call_id=hashlib.sha256(f"{known} {times}".encode()).hexdigest()[:9])
+        self._open.append((call, known))
+        return call
 
     def finish(self) -> None:
         """Give the last response's calls their results."""
-        due = [call for call in self._open if call.tool_call_id not in self._waiting or self._has_result(call)]
+        due = [(call, known) for call, known in self._open if known not in self._waiting or self._results.get(known)]
         if due:
-            self.messages.append(ModelRequest(parts=[self._result(call) for call in due]))
+            self.messages.append(ModelRequest(parts=[self._result(call, known) for call, known in due]))
         self._open = []
 
-    def _has_result(self, call: ToolCallPart) -> bool:
-        return bool(self._results.get(call.tool_call_id))
-
-    def _result(self, call: ToolCallPart) -> ToolReturnPart:
-        stored = self._results.get(call.tool_call_id)
+    def _result(self, call: ToolCallPart, known: str) -> ToolReturnPart:
+        stored = self._results.get(known)
         if not stored:
             return ToolReturnPart(call.tool_name, CLOSED_BY_KILL, call.tool_call_id, outcome="failed")
         entry = stored.pop(0)
         part = entry.data.get("part")
         if isinstance(part, Mapping):
-            return _RESULT.validate_python({"content": entry.text, **part})
+            try:
+                result = _RESULT.validate_python({"content": entry.text, **part})
+            except ValidationError as fault:
+                _say_unreadable(entry, fault)
+            else:
+                same = result.tool_call_id == call.tool_call_id
+                return result if same else replace(result, tool_call_id=call.tool_call_id)
         failed = entry.data.get("failed") is True
         return ToolReturnPart(
             call.tool_name, entry.text, call.tool_call_id, timestamp=entry.at, outcome="failed" if failed else "success"
@@ -159,26 +202,34 @@ class _Fold:
             return None
         parts = data.get("parts")
         whole = [_with_text(part, entry.text) for part in parts] if isinstance(parts, Sequence) else []
-        response = _RESPONSE.validate_python({**data, "parts": whole})
-        known = response.provider_name is None or response.provider_name in self._systems
-        return response if known else self._readable(response)
+        try:
+            return _RESPONSE.validate_python({**data, "parts": whole})
+        except ValidationError as fault:
+            self.dropped += 1
+            _say_unreadable(entry, fault)
+            return None
 
     def _readable(self, response: ModelResponse) -> ModelResponse:
         """Of another provider's response what any can read: text and calls."""
         kept = list(_plain(response.parts))
-        self.dropped += len(response.parts) - len(kept)
+        self.dropped += sum(isinstance(part, _FOREIGN) for part in response.parts)
         return replace(response, parts=kept, provider_details=None, provider_response_id=None)
 
 
 def _plain(parts: Sequence[ModelResponsePart]) -> Iterator[ModelResponsePart]:
     for part in parts:
         match part:
-            case TextPart(content=content):
+            case TextPart(content=content) if content.strip():
                 yield TextPart(content)
             case ToolCallPart():
                 yield ToolCallPart(part.tool_name, part.args_as_json_str(), part.tool_call_id)
             case _:
                 pass
+
+
+def _say_unreadable(entry: Entry, fault: ValidationError) -> None:
+    """Another version wrote it; its text and its calls are in the log all the same."""
+    log.warning("entry_not_readable", session=entry.session, seq=entry.seq, faults=fault.error_count())
 
 
 def _results(entries: Sequence[Entry]) -> dict[str, list[Entry]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -39,7 +40,7 @@ class Verdict:
 def open_asks(tx: Tx, turn: Turn, asks: Sequence[Ask], now: datetime) -> None:
     """Let the calls of a turn that is suspended wait."""
     for ask in asks:
-        consents.open_(tx, turn.id, ask, turn.address, turn.author, now, now + EXPIRES_AFTER)
+        consents.open_(tx, turn, ask, now, now + EXPIRES_AFTER)
 
 
 def answer(tx: Tx, conversation: Conversation, consent: Consent, verdict: Verdict, now: datetime) -> Waiting | None:
@@ -128,9 +129,18 @@ def asked(calls: Sequence[tuple[Ask, Entry]], notices: Notices) -> str:
 
 
 def _fenced(arguments: str, notices: Notices) -> str:
+    arguments = _indented(arguments)
     shown = arguments[:SHOWN_CHARS]
     fence = "```"
     while fence in shown:
         fence += "`"
     cut = f"\n{notices.say('consent_cut', chars=len(arguments))}" if len(shown) < len(arguments) else ""
     return f"{fence}json\n{shown}\n{fence}{cut}"
+
+
+def _indented(arguments: str) -> str:
+    """JSON as people read it; what is none stays as it is."""
+    try:
+        return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
+    except ValueError:
+        return arguments

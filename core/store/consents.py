@@ -12,7 +12,8 @@ from sqlalchemy import select, update
 from core.store.conversations import ConversationId
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import consents, turns
-from core.vocabulary import Address, TurnId
+from core.store.turns import Turn
+from core.vocabulary import TurnId
 
 ConsentId = NewType("ConsentId", str)
 """Random, unique in the store; what a person types or a button carries."""
@@ -87,10 +88,11 @@ def _from_row(row: Row) -> Consent:
     )
 
 
-def open_(tx: Tx, turn: TurnId, ask: Ask, address: Address, asker: str, at: datetime, until: datetime) -> None:
+def open_(tx: Tx, turn: Turn, ask: Ask, at: datetime, until: datetime) -> None:
     """Let a call of a turn wait."""
+    address = turn.address
     tx.run(
-        _INSERT, id=ask.id, turn_id=turn, call=ask.call, bot=address.bot, chat=address.chat, asker=asker,
+        _INSERT, id=ask.id, turn_id=turn.id, call=ask.call, bot=address.bot, chat=address.chat, asker=turn.author,
         state=ConsentState.OPEN, created_at=to_us(at), expires_at=to_us(until), kind=ask.waits,
     )  # fmt: skip
 

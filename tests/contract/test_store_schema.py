@@ -60,12 +60,26 @@ _CATALOGUE = {
 }
 
 
+def _pieces(definition: str) -> Iterator[str]:
+    """What stands between the commas of the outermost list: columns that were added later stand in another place."""
+    words = " ".join(definition.split())
+    piece, depth = "", 0
+    for character in words.removesuffix(")"):
+        depth += (character == "(") - (character == ")")
+        if (character == "," and depth == 1) or (character == "(" and depth == 1):
+            yield piece.strip()
+            piece = ""
+        else:
+            piece += character
+    yield piece.strip()
+
+
 def _catalogue(engine: Engine) -> dict[str, list[str]]:
     """What the database says of tables and indexes, with the conditions that Alembic does not compare."""
     with engine.connect() as connection:
         rows = connection.exec_driver_sql(_CATALOGUE[engine.dialect.name]).fetchall()
     return {
-        name: sorted(line.strip().rstrip(",") for line in definition.splitlines())
+        name: sorted(_pieces(definition))
         for name, definition in rows
         if MIGRATIONS not in name and _in_metadata(None, name, "", reflected=True, _=None)
     }

@@ -258,11 +258,17 @@ class House:
         await self.idle()
         return said
 
-    async def ask(self, text: str, **how: Unpack[How]) -> Said:
+    async def ask(self, text: str, *, user: str = "7", chat: str | None = None, **how: Unpack[How]) -> Said:
         """A direct message to an agent that takes its time; returns when its turn has ended and nothing moves."""
-        said = await self.offer(self.message(text, **how))
+        said = await self.offer(self.message(text, user=user, chat=chat, **how))
         await self.ended(said)
         return said
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Returns when it holds; for what happens on other threads."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not holds():  # noqa: ASYNC110  # nobody tells of what a test may ask for
+                await asyncio.sleep(0.002)
 
     async def ended(self, said: Said) -> None:
         """The message has its fate, and nothing moves."""

@@ -28,8 +28,10 @@ async def test_the_model_goes_on_from_a_summary_and_the_last_turns(house: House,
     talked = shown(server)
     assert talked[0] == ("user", "They counted to six.")
     assert talked[1:] == [
-        ("user", "question 4"), ("assistant", "re: question 4"), ("user", "question 5"), ("assistant", "re: question 5"),
-        ("user", "question 6"), ("assistant", "re: question 6"), ("user", "and now?"),
+        ("user", "question 4"), ("assistant", "re: question 4"),
+        ("user", "question 5"), ("assistant", "re: question 5"),
+        ("user", "question 6"), ("assistant", "re: question 6"),
+        ("user", "and now?"),
     ]  # fmt: skip
 
 

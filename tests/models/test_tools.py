@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -31,9 +30,7 @@ def over_stdio(journal: Journal, *options: str, **settings: object) -> dict[str,
 
 async def up(house: House, state: str = "up") -> None:
     """Every tool server is in this state."""
-    async with asyncio.timeout(20):
-        while [server.state for server in house.core.agents.tool_servers()] != [state]:
-            await asyncio.sleep(0.01)
+    await house.until(lambda: [server.state for server in house.core.agents.tool_servers()] == [state])
 
 
 async def use(house: House, server: ModelServer, tool: str, /, **arguments: object) -> str:
@@ -221,11 +218,9 @@ async def test_a_call_that_needs_consent_waits_and_is_made_once_it_is_allowed(
     assert '"what": "mail"' in question
     approve = await house.ask("/approve")
     assert await house.fate(approve) == "answered"
-    async with asyncio.timeout(10):
-        while house.seen()[-1] != "tidied":
-            await asyncio.sleep(0.01)
+    await house.until(lambda: house.seen()[-1] == "tidied")
     assert [deleted.what for deleted in journal.of(Deleted)] == ["mail"]
-    assert sorted(server.requests[-1].tool_results)[-1] == "side"
+    assert "side" in server.requests[-1].tool_results
     await house.ask("/approve")
     await house.ask("thanks")
     assert len(journal.of(Deleted)) == 1
@@ -240,11 +235,9 @@ async def test_a_denied_call_is_not_made_and_the_model_is_told(
     asked = await house.offer(house.message("tidy up"))
     await house.ended(asked)
     await house.ask("/deny")
-    async with asyncio.timeout(10):
-        while house.seen()[-1] != "all right, not":
-            await asyncio.sleep(0.01)
+    await house.until(lambda: house.seen()[-1] == "all right, not")
     assert journal.of(Deleted) == ()
-    assert server.requests[-1].tool_results[-1].startswith("Denied")
+    assert server.requests[-1].tool_results[-1].count("Denied: the person") == 1
 
 
 async def test_another_message_closes_the_question_and_the_history_is_accepted(
@@ -266,9 +259,7 @@ async def test_a_suspended_turn_goes_on_after_a_restart(
     await house.ask("tidy up")
     await house.restart()
     await house.ask("/approve")
-    async with asyncio.timeout(10):
-        while house.seen()[-1] != "tidied":
-            await asyncio.sleep(0.01)
+    await house.until(lambda: house.seen()[-1] == "tidied")
     assert [deleted.what for deleted in journal.of(Deleted)] == ["mail"]
 
 
