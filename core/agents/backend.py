@@ -63,6 +63,15 @@ class ModelBackend:
         """`agent.AgentFactory`."""
         return ModelAgent(self, spec)
 
+    def check(self) -> None:
+        """Make every model that may be chosen, without asking it anything; blocking. Raises `ConfigError`."""
+        from core.agents.providers import Providers
+
+        providers = Providers(self._proxy)
+        for name, agent in self._agents.items():
+            for model in agent.choices.values():
+                providers.model(agent, model, name)
+
     def warm(self) -> None:
         """Start loading what models need, in the thread that they will run in."""
         if self._ready is not None:

@@ -98,6 +98,12 @@ class Agents:
         """A summary of the older part of a history; None where there is none to be made, or it failed."""
         return await self.models.sum_up(spec, list(history), topic) if self.models is not None else None
 
+    def check(self) -> None:
+        """Load what models need here and now, and see that each can be spoken to as configured. Raises
+        `ConfigError`."""
+        if self.models is not None:
+            self.models.check()
+
     def warm(self) -> None:
         """Load what models need, in their own thread."""
         if self.models is not None:

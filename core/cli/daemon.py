@@ -17,9 +17,13 @@ if TYPE_CHECKING:
     from config.load import Loaded
 
 HOW_TO_ADD: Final = """\
-No bot is configured: this is the terminal, and without a model the offline agent answers.
+No bot is configured: this is the terminal.
 To add Telegram: get a token from https://t.me/BotFather, set TELEGRAM_BOT_TOKEN to it and start again.
-To add a model: set [agents.default] in a config file; config/frontdesk.example.toml shows every option.
+"""
+HOW_TO_ADD_A_MODEL: Final = """\
+No model is configured: the offline agent answers.
+To add one: set OPENAI_API_KEY or ANTHROPIC_API_KEY and start again, or write [agents.default] in a config file;
+config/frontdesk.example.toml shows every option.
 """
 
 
@@ -28,10 +32,14 @@ def run(context: typer.Context, config: ConfigOption = None, state: StateOption 
     loaded = place_of(context, config, state).load()
     from core.main import serve
 
+    for warning in loaded.warnings:
+        print(f"note: {warning}", file=sys.stderr, flush=True)
     stdin = _has_no_bots(loaded) and stdin_is_open()
     if stdin:
         person = sys.stdin.isatty() and sys.stdout.isatty()
-        print(HOW_TO_ADD, file=sys.stdout if person else sys.stderr, flush=True)
+        offline = all(agent.backend == "offline" for agent in loaded.settings.agents.values())
+        said = HOW_TO_ADD + HOW_TO_ADD_A_MODEL if offline else HOW_TO_ADD
+        print(said, file=sys.stdout if person else sys.stderr, flush=True)
     raise typer.Exit(asyncio.run(serve(loaded, stdin=stdin)))
 
 
@@ -46,7 +54,7 @@ def check(context: typer.Context, config: ConfigOption = None, state: StateOptio
     loaded = place_of(context, config, state).load()
     from core.assembly import agents_of
 
-    agents_of(loaded.settings)
+    agents_of(loaded.settings).check()
     print("ok", *(f"warning: {warning}" for warning in loaded.warnings), sep="\n", flush=True)
 
 

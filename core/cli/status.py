@@ -16,6 +16,7 @@ _BOTS = {
     "last_inbound_at": "last message",
     "detail": "what to do",
 }
+_TOOLS = {"name": "tools of", "agent": "agent", "state": "state", "tools": "tools", "detail": "what is wrong"}
 
 
 def status(
@@ -28,5 +29,7 @@ def status(
         return
     print_line("ready" if row_of(found).get("ready") else "not running, or not ready")
     print_rows(rows_of(found, "bots"), _BOTS, empty="no bots")
+    if rows_of(found, "tools"):
+        print_rows(rows_of(found, "tools"), _TOOLS, empty="")
     for part in ("turns", "cache", "inbox", "outbox"):
         print_counts(part, row_of(found, part))

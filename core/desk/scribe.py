@@ -26,6 +26,9 @@ from core.vocabulary import CallClosed, CallOpened, RowId
 
 log = structlog.get_logger("frontdesk.turn")
 
+BREAK = "\n\n"
+"""Between what a model says in one response and in the next."""
+
 Committed = tuple[list[RowId], list[Entry]]
 """The rows that a unit of a turn took, and the entries that it added."""
 
@@ -65,17 +68,26 @@ class Scribe:
         self._ended: list[Said] = []
         self._tail: list[str] = []
         self._said: list[str] = []
+        self._between = False
         self._commits: set[asyncio.Task[list[Entry]]] = set()
 
-    def hear(self, text: str) -> None:
-        """A piece of the answer."""
+    def hear(self, text: str) -> str:
+        """A piece of the answer, as it joins what people are told: what a model says after its tools have run stands
+        in a paragraph of its own."""
         clean = storable(text)
         self._tail.append(clean)
-        self._said.append(clean)
+        shown = clean
+        if self._between:
+            shown = clean.lstrip()
+            self._between = not shown
+            shown = f"{BREAK}{shown}" if shown else ""
+        self._said.append(shown)
+        return shown
 
     def responded(self, data: Mapping[str, Json]) -> None:
         """What was heard since the last response is one."""
         self._ended.append(Said("".join(self._tail), data))
+        self._between = bool(self.text.strip())
         self._tail.clear()
 
     @property

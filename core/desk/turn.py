@@ -167,12 +167,13 @@ class RunningTurn:
             raise FenceLost("the turn has ended; its agent is not heard any more")
         match event:
             case TextDelta(text=text):
-                self._scribe.hear(text)
+                shown = self._scribe.hear(text)
                 if self._text_s is None:
                     self._text_s = self._house.clock.monotonic()
                 if self._preview.started:
                     self._preview.show()
-                self._house.live.publish(self.rows, event)
+                if shown:
+                    self._house.live.publish(self.rows, TextDelta(text=shown))
             case ThinkingDelta():
                 self._house.live.publish(self.rows, event)
             case Responded(data=data):

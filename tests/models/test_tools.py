@@ -317,4 +317,4 @@ async def test_words_of_a_gate_reach_people_before_the_tool_runs(
     server.gate("call").set()
     await house.ended(said)
     assert [text for kind, text in await house.told() if kind == "assistant"] == ["Let me look.", " Done."]
-    assert house.seen() == ["Let me look. Done."]
+    assert house.seen() == ["Let me look.\n\nDone."]
