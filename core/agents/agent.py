@@ -12,7 +12,7 @@ A minimal agent, usable as `backend = "my_module:make"`:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
@@ -68,6 +68,12 @@ class DeskTools(Protocol):
     async def tokens_today(self) -> int:
         """Tokens, in and out, of the asker's turns in all conversations that were opened since midnight in that zone;
         this turn's are not among them."""
+
+    async def keep(self, data: bytes, media_type: str) -> str:
+        """Keep a file for this session; what an entry may refer to it by. Kept when this returned."""
+
+    async def files(self, refs: Iterable[str]) -> Mapping[str, bytes]:
+        """What was kept, by reference; without those that are gone."""
 
     async def search(self, words: str) -> Hits:
         """Entries that hold the words as they are written, newest first: of the asker's sessions, or, where others read

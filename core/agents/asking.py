@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
 from pydantic_ai import Agent, AgentRetries, AgentRun, CallToolsNode, ModelRequestNode
+from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import (
     FunctionToolResultEvent,
+    ModelMessage,
     ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
@@ -32,13 +35,14 @@ from core.agents import compaction
 from core.agents.agent import Allowed, Answer, Responded, Suspend, TurnContext, Used
 from core.agents.crossing import Crossing
 from core.agents.faults import translate, wordless
+from core.agents.files import Aside, files_in, referring, refs_in, whole
 from core.agents.providers import Chosen, request_settings
 from core.agents.toolbox import Deps, Toolbox
-from core.agents.transcript import messages_of, response_data, result_data
+from core.agents.transcript import messages_of, presentable, response_data, result_data
 from core.desk.history import render
 from core.errors import AgentError, ContextFull, DayLimit, ModelBusy, ModelKeyRefused, StoreError
 from core.store.conversations import SessionId
-from core.store.entries import Entry, Kind
+from core.store.entries import Entry, Json, Kind
 from core.vocabulary import CallClosed, CallOpened, ClientTool, TextDelta, ThinkingDelta
 
 if TYPE_CHECKING:
@@ -59,7 +63,14 @@ Run = AgentRun[Deps, Answered]
 
 def graph() -> Graph:
     """What runs every turn: model, tools and instructions come with the turn."""
-    return Agent(deps_type=Deps, output_type=[str, DeferredToolRequests], retries=TRIES)
+    return Agent(
+        deps_type=Deps, output_type=[str, DeferredToolRequests], retries=TRIES,
+        capabilities=[ProcessHistory(_presentable)],
+    )  # fmt: skip
+
+
+async def _presentable(messages: list[ModelMessage]) -> list[ModelMessage]:
+    return presentable(messages)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,7 +170,8 @@ class Asking:
         role = self._role
         closed = {str(entry.data.get("call")) for entry in known.entries if entry.kind is Kind.TOOL_RESULT}
         allowed = {call for call, answer in known.answers.items() if isinstance(answer, Allowed)} - closed
-        rebuilt = messages_of([*known.history, *known.entries], role.chosen.systems, frozenset(allowed))
+        shown = await self._with_files([*known.history, *known.entries])
+        rebuilt = messages_of(shown, role.chosen.systems, frozenset(allowed))
         if rebuilt.dropped:
             log.info("history_not_readable", parts=rebuilt.dropped, systems=sorted(role.chosen.systems))
         self._servers = role.toolbox.servers(known.session)
@@ -178,6 +190,21 @@ class Asking:
         ) as run:
             stored = {str(entry.data.get("call")) for entry in known.entries}
             await self._drive(run, stored)
+
+    async def _with_files(self, entries: list[Entry]) -> list[Entry]:
+        """The entries with the files that they refer to."""
+        refs = refs_in(entries)
+        if not refs:
+            return entries
+        files = await self._crossing.ask(lambda turn: turn.desk.files(refs))
+        return [replace(entry, data=whole(entry.data, files)) for entry in entries]
+
+    async def _without_files(self, data: Mapping[str, Json]) -> Mapping[str, Json]:
+        """What is stored of a message: its files are kept apart, and referred to."""
+        kept: dict[bytes, str] = {}
+        for file in files_in(data):
+            kept[file.data] = await self._crossing.ask(partial(_keep, file))
+        return referring(data, kept) if kept else data
 
     async def _drive(self, run: Run, stored: set[str]) -> None:
         """`stored`: calls that have their entries from before."""
@@ -223,7 +250,7 @@ class Asking:
         again = bool(response.tool_calls) and not calls
         if not again:
             self._count(response)
-            self._crossing.say(Responded(data=response_data(response)))
+            self._crossing.say(Responded(data=await self._without_files(response_data(response))))
         if calls:
             self._acted = True
             opened = [
@@ -244,7 +271,7 @@ class Asking:
     async def _result(self, part: ToolReturnPart) -> None:
         said = part.model_response_str(wrap_if_error=False)
         closed = CallClosed(call=part.tool_call_id, result=said, failed=part.outcome != "success")
-        data = result_data(part)
+        data = await self._without_files(result_data(part))
         await self._crossing.ask(lambda turn: turn.closed(closed, data))
 
     async def _steer(self, run: Run) -> None:
@@ -271,3 +298,7 @@ class Asking:
 
 def _approvals(allowed: Iterable[str]) -> DeferredToolResults:
     return DeferredToolResults(approvals=dict.fromkeys(allowed, True))
+
+
+async def _keep(file: Aside, turn: TurnContext) -> str:
+    return await turn.desk.keep(file.data, file.media_type)

@@ -42,6 +42,10 @@ SUMMARY = "Summary of the conversation before this point:"
 _RESPONSE = TypeAdapter(ModelResponse)
 _RESULT = TypeAdapter(ToolReturnPart)
 _OF_A_RUN = {"run_id", "conversation_id", "kind"}
+NO_OUTPUT = "(no output)"
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
+"""Names of tools, as every provider takes them. A model may make up others."""
 _ANYWHERE = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 """Ids of calls that every provider takes: Anthropic's characters, OpenAI's length."""
 _FOREIGN = (ThinkingPart, NativeToolCallPart, NativeToolReturnPart, CompactionPart, FilePart)
@@ -96,7 +100,43 @@ def messages_of(entries: Sequence[Entry], systems: frozenset[str], waiting: froz
     for entry in entries:
         fold.add(entry)
     fold.finish()
-    return Rebuilt(fold.messages, fold.dropped)
+    return Rebuilt(presentable(fold.messages), fold.dropped)
+
+
+def presentable(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """The messages without what some provider made or a tool gave and another refuses: texts and results of nothing but
+    blanks, names that no tool can have. The same for a history that was stored as for the run that it came from."""
+    return [shown for message in messages if (shown := _presentable(message)) is not None]
+
+
+def _presentable(message: ModelMessage) -> ModelMessage | None:
+    if isinstance(message, ModelRequest):
+        given = [_given(one) if isinstance(one, ToolReturnPart) else one for one in message.parts]
+        return message if given == message.parts else replace(message, parts=given)
+    parts = [_named(one) if isinstance(one, ToolCallPart) else one for one in message.parts if not _is_blank(one)]
+    if not parts:
+        return None
+    return message if parts == message.parts else replace(message, parts=parts)
+
+
+def _is_blank(part: ModelResponsePart) -> bool:
+    """A text with an id may be what a thought has to be followed by."""
+    return isinstance(part, TextPart) and part.id is None and not part.content.strip()
+
+
+def _named(call: ToolCallPart) -> ToolCallPart:
+    return call if _NAME.fullmatch(call.tool_name) else replace(call, tool_name=_fit(call.tool_name))
+
+
+def _given(result: ToolReturnPart) -> ToolReturnPart:
+    if not _NAME.fullmatch(result.tool_name):
+        result = replace(result, tool_name=_fit(result.tool_name))
+    nothing = result.content is None or (isinstance(result.content, str) and not result.content.strip())
+    return replace(result, content=NO_OUTPUT) if nothing else result
+
+
+def _fit(name: str) -> str:
+    return _NOT_IN_NAMES.sub("_", name)[:64] or "_"
 
 
 class _Fold:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from functools import partial
 
 import structlog
@@ -15,7 +16,7 @@ from core.desk.house import House
 from core.errors import StoreError, StoreLocked
 from core.ports import Clock
 from core.service.retention import HEARTBEAT, Retention
-from core.store import chores, consents, facts, inbox, search, sessions
+from core.store import attachments, chores, consents, facts, inbox, search, sessions
 from core.store.sql import Tx
 
 log = structlog.get_logger("frontdesk.chores")
@@ -24,6 +25,8 @@ BATCH = 500
 INDEX_BATCH = 200
 WATCH_S = 30.0
 JUMP_S = 5.0
+FILE_REST = timedelta(hours=1)
+"""A file is kept before the entry that refers to it, and this is far longer than that takes."""
 POLICY = "policy_digest"
 
 
@@ -72,6 +75,13 @@ class Chores:
         for chore in chores.FORGETTING:
             while await self._house.store.write(partial(chore, now=now, most=BATCH)) == BATCH:
                 pass
+
+    async def files(self) -> None:
+        """Remove files that no session has any more, once nobody can be about to need them."""
+        store, before = self._house.store, self._house.clock.now() - FILE_REST
+        for digest in await asyncio.to_thread(lambda: list(store.files.older_than(before))):
+            if not await store.read(partial(attachments.is_needed, digest=digest)):
+                await asyncio.to_thread(store.files.remove, digest)
 
     async def heartbeat(self) -> None:
         """Delete what is too old, say when the desk was alive last, and make sure that the store is still ours."""
@@ -152,6 +162,7 @@ def start(chores_: Chores, clock: Clock, sweep_s: float) -> Schedule:
         (chores_.agents, 60.0),
         (chores_.index, 2.0),
         (chores_.tidy, 600.0),
+        (chores_.files, 3600.0),
         (chores_.heartbeat, 60.0),
     )
     for job, seconds in every:

@@ -17,6 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar, cast
 
 from core.errors import StoreError, StoreUncertain
+from core.store.files import Files
 from core.store.lock import NoLock, ProcessLock
 from core.store.sql import Cursor, Tx
 
@@ -212,9 +213,10 @@ def _resolve(done: list[_Done]) -> None:
 class Store:
     """Runs units of work; the only way to the database. Reads and writes are awaited on any event loop."""
 
-    def __init__(self, database: Database, *, readers: int = 2, lock: ProcessLock | None = None) -> None:
+    def __init__(self, database: Database, files: Files, *, readers: int = 2, lock: ProcessLock | None = None) -> None:
         """`lock` is given back when the store is closed."""
         self.database = database
+        self.files = files
         self.lock = lock or NoLock()
         self._door = threading.Lock()
         self._closed = False

@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError
 from core.errors import ConfigError, StoreError, StoreTooNew
 from core.store import damage
 from core.store.engine import Connection, Database, Store
+from core.store.files import FILES, Files
 from core.store.lock import FileLocks, NoLock, ProcessLock
 from core.store.sqlite import SqliteDatabase
 from core.store.tables import MIGRATIONS, SCHEMA
@@ -43,7 +44,7 @@ def open_store(url: str | None, state: Path, *, shared: bool = False) -> Store:
         lock = take_lock(database, state, shared=shared)
         on_failure.callback(lock.release)
         prepare(database, state)
-        store = Store(database, lock=lock)
+        store = Store(database, Files(state / FILES), lock=lock)
         on_failure.pop_all()
     return store
 

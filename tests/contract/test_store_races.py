@@ -11,6 +11,7 @@ import multiprocessing
 import random
 from dataclasses import replace
 from multiprocessing.synchronize import Barrier
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -21,6 +22,7 @@ from core.store.checks import check
 from core.store.conversations import ConversationId
 from core.store.engine import Store
 from core.store.entries import Draft, Entry, Kind
+from core.store.files import Files
 from core.store.inbox import Fate
 from core.store.postgres import PostgresDatabase
 from core.store.sessions import Session
@@ -107,7 +109,7 @@ _VERBS = (_admit, _append, _end, _resume, _arrive, _arrive)
 
 
 async def _play(conninfo: str, process: int) -> None:
-    store = Store(PostgresDatabase(conninfo))
+    store = Store(PostgresDatabase(conninfo), Files(Path("unused")))
     chance = random.Random(process)
 
     async def one(step: int) -> None:
@@ -179,7 +181,7 @@ async def test_of_two_owners_the_first_writes_nothing_more(postgres_store: Store
     store = postgres_store
     assert isinstance(store.database, PostgresDatabase)
     conversation = await store.write(converse)
-    node = Store(PostgresDatabase(store.database.conninfo))
+    node = Store(PostgresDatabase(store.database.conninfo), store.files)
     try:
         first = await store.write(lambda tx: conversations.own(tx, conversation, None))
         await node.write(lambda tx: conversations.own(tx, conversation, None))

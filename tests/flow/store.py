@@ -11,6 +11,7 @@ from pysqlite3 import dbapi2 as sqlite
 
 from core.errors import StoreFull
 from core.store.engine import Connection, Store, Unit
+from core.store.files import FILES, Files
 from core.store.open import DATABASE_FILE, prepare, take_lock
 from core.store.sql import Tx
 from core.store.sqlite import SqliteDatabase
@@ -94,7 +95,7 @@ def open_watched(state: Path) -> WatchedStore:
     lock = take_lock(database, state)
     try:
         prepare(database, state)
-        return WatchedStore(database, lock=lock)
+        return WatchedStore(database, Files(state / FILES), lock=lock)
     except BaseException:
         lock.release()
         raise

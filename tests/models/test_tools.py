@@ -318,3 +318,27 @@ async def test_words_of_a_gate_reach_people_before_the_tool_runs(
     await house.ended(said)
     assert [text for kind, text in await house.told() if kind == "assistant"] == ["Let me look.", " Done."]
     assert house.seen() == ["Let me look.\n\nDone."]
+
+
+async def test_a_picture_is_kept_beside_the_database_and_shown_again(
+    furnish: ModelHouse, server: ModelServer, journal: Journal
+) -> None:
+    house = await furnish(mcp=[over_stdio(journal)])
+    server.on("use", Steps(Call("t_picture"), Say("used")))
+    await house.ask("use t_picture")
+    before = server.requests[-1].body["messages"]
+    assert "data:image/png;base64," in json.dumps(before)
+    [result] = [entry for entry in await house.log() if entry.kind == "tool_result"]
+    assert "base64" not in json.dumps(result.data, default=str)
+    assert len(json.dumps(result.data, default=str)) < 1000
+    await house.restart()
+    await house.ask("again")
+    after = server.requests[-1].body["messages"]
+    assert isinstance(before, list)
+    assert isinstance(after, list)
+    assert after[: len(before)] == before
+    for path in (house.state / "files").glob("??/*"):
+        os.utime(path, (0, 0))
+    await house.chores.files()
+    await house.ask("still there")
+    assert "data:image/png;base64," in json.dumps(server.requests[-1].body)

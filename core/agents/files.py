@@ -1,0 +1,107 @@
+"""Files in messages: an entry holds a reference in place of their bytes. Pure; on the JSON that pydantic makes."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from core.store.entries import Entry, Json
+
+REF = "frontdesk_file"
+GONE = "[This file is not kept any more.]"
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A file that was taken out of a message. `media_type` as the tool or the model gave it."""
+
+    data: bytes
+    media_type: str
+
+
+def referring(data: Mapping[str, Json], digests: Mapping[bytes, str]) -> Mapping[str, Json]:
+    """A message's data with references in place of files; `digests` has what each file is kept under."""
+    return {name: _put_aside(value, digests) for name, value in data.items()}
+
+
+def whole(data: Mapping[str, Json], files: Mapping[str, bytes]) -> Mapping[str, Json]:
+    """A message's data as it was; in place of a file that is gone stands a word on it."""
+    return {name: _put_back(value, files) for name, value in data.items()}
+
+
+def _put_aside(message: Json, digest: Mapping[bytes, str]) -> Json:
+    match message:
+        case {"kind": "binary", "data": str(encoded)} if isinstance(message, Mapping):
+            return {**_but(message, "data"), REF: digest[_decoded(encoded)]}
+        case Mapping():
+            return {name: _put_aside(value, digest) for name, value in message.items()}
+        case str():
+            return message
+        case Sequence():
+            return [_put_aside(value, digest) for value in message]
+        case _:
+            return message
+
+
+def files_in(message: Json) -> Iterator[Aside]:
+    """Every file in a message as pydantic dumps it."""
+    match message:
+        case {"kind": "binary", "data": str(encoded), "media_type": str(media_type)}:
+            yield Aside(_decoded(encoded), media_type)
+        case Mapping():
+            for value in message.values():
+                yield from files_in(value)
+        case str():
+            pass
+        case Sequence():
+            for value in message:
+                yield from files_in(value)
+        case _:
+            pass
+
+
+def _put_back(message: Json, files: Mapping[str, bytes]) -> Json:
+    match message:
+        case {"kind": "binary", "frontdesk_file": str(ref)} if isinstance(message, Mapping):
+            data = files.get(ref)
+            if data is None:
+                return GONE
+            return {**_but(message, REF), "data": base64.urlsafe_b64encode(data).decode()}
+        case Mapping():
+            return {name: _put_back(value, files) for name, value in message.items()}
+        case str():
+            return message
+        case Sequence():
+            return [_put_back(value, files) for value in message]
+        case _:
+            return message
+
+
+def refs_in(entries: Iterable[Entry]) -> set[str]:
+    """What the entries refer to."""
+    return {ref for entry in entries for ref in _refs(entry.data)}
+
+
+def _refs(data: Json) -> Iterator[str]:
+    match data:
+        case {"kind": "binary", "frontdesk_file": str(ref)}:
+            yield ref
+        case Mapping():
+            for value in data.values():
+                yield from _refs(value)
+        case str():
+            pass
+        case Sequence():
+            for value in data:
+                yield from _refs(value)
+        case _:
+            pass
+
+
+def _but(message: Mapping[str, Json], gone: str) -> dict[str, Json]:
+    return {name: value for name, value in message.items() if name != gone}
+
+
+def _decoded(encoded: str) -> bytes:
+    return base64.urlsafe_b64decode(encoded)

@@ -1,0 +1,79 @@
+"""Files that transcripts refer to, kept beside the database under the hash of what is in them.
+
+Written before the entry that names one, and removed some time after the last session that had it. All of it blocks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NewType
+
+from core.errors import StoreFull
+
+FILES = "files"
+"""The folder in the state directory."""
+Digest = NewType("Digest", str)
+"""SHA-256 in hexadecimal; says what is in the file, and nothing of where it came from."""
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+
+
+class Files:
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def put(self, data: bytes) -> Digest:
+        """Keep it; durable when this returns. Keeping what is kept already is a no-op. Raises `StoreFull`."""
+        digest = Digest(hashlib.sha256(data).hexdigest())
+        path = self._path(digest)
+        if path.exists():
+            path.touch()  # somebody needs it anew, so that no chore takes it away meanwhile
+            return digest
+        try:
+            self._write(path, data)
+        except OSError as error:
+            raise StoreFull(f"a file of {len(data)} bytes can't be kept: {error.strerror}") from error
+        return digest
+
+    def _write(self, path: Path, data: bytes) -> None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.{id(data)}")
+        try:
+            with partial.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.rename(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def get(self, digest: str) -> bytes | None:
+        """What is in it; None if it is not there (any more)."""
+        if _DIGEST.match(digest) is None:
+            return None
+        try:
+            return self._path(Digest(digest)).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def older_than(self, before: datetime) -> Iterator[Digest]:
+        """Files that nobody kept since then."""
+        for path in self._root.glob("??/*"):
+            if path.stat().st_mtime < before.timestamp() and _DIGEST.match(path.name):
+                yield Digest(path.name)
+
+    def remove(self, digest: Digest) -> None:
+        self._path(digest).unlink(missing_ok=True)
+
+    def _path(self, digest: Digest) -> Path:
+        return self._root / digest[:2] / digest
