@@ -43,7 +43,14 @@ class Suspend:
     """The turn ends here and waits for somebody to answer its open calls."""
 
 
-AgentEvent = TextDelta | ThinkingDelta | Responded | Used | Suspend
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remark:
+    """What people are told behind the answer: a key of the message catalogue. The last one counts."""
+
+    notice: str
+
+
+AgentEvent = TextDelta | ThinkingDelta | Responded | Used | Remark | Suspend
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

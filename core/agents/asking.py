@@ -32,7 +32,7 @@ from pydantic_graph import End
 
 from config.agents import ModelAgentSettings
 from core.agents import compaction
-from core.agents.agent import Allowed, Answer, Responded, Suspend, TurnContext, Used
+from core.agents.agent import Allowed, Answer, Remark, Responded, Suspend, TurnContext, Used
 from core.agents.crossing import Crossing
 from core.agents.faults import translate, wordless
 from core.agents.files import Aside, files_in, referring, refs_in, whole
@@ -56,6 +56,8 @@ FIRST_WAIT_S = 1.0
 TRIES = AgentRetries(tools=5, output=1)
 """How often a model may call a tool wrongly, or say nothing at all, before its turn fails."""
 
+REMARKS = {"length": "answer_cut", "content_filter": "answer_filtered"}
+"""What people are told of an answer that ended for such a reason."""
 Answered = str | DeferredToolRequests
 Graph = Agent[Deps, Answered]
 Run = AgentRun[Deps, Answered]
@@ -250,6 +252,8 @@ class Asking:
         again = bool(response.tool_calls) and not calls
         if not again:
             self._count(response)
+            if response.finish_reason in REMARKS and response.text:
+                self._crossing.say(Remark(notice=REMARKS[response.finish_reason]))
             self._crossing.say(Responded(data=await self._without_files(response_data(response))))
         if calls:
             self._acted = True

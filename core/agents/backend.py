@@ -93,6 +93,7 @@ class ModelBackend:
         try:
             loop.run_until_complete(engine.start())
             loop.run_forever()
+            _finish(loop)
         finally:
             loop.close()
 
@@ -147,6 +148,15 @@ class ModelBackend:
 
 async def _over_there(loop: asyncio.AbstractEventLoop, work: Coroutine[None, None, T]) -> T:
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
+
+
+def _finish(loop: asyncio.AbstractEventLoop) -> None:
+    """Let what still runs there come to its end."""
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())
 
 
 def _settle(ready: asyncio.Future[Engine], give: Callable[[], None]) -> None:

@@ -17,6 +17,7 @@ from pydantic_ai.providers import Provider, infer_provider_class
 from config.agents import ModelAgentSettings
 from config.model_names import provider_of
 from core.agents.tls import context as tls
+from core.agents.transcript import systems_of
 from core.errors import ConfigError
 
 OPENAI = ("openai", "openai-chat", "openai-responses")
@@ -28,7 +29,7 @@ NO_KEY = "no-key"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A model with its fallbacks. `systems`: the names that its and their responses carry. `window`: what it takes in,
+    """A model with its fallbacks. `systems`: whose responses they read, see `systems_of`. `window`: what it takes in,
     in tokens, where that is known."""
 
     model: Model
@@ -66,7 +67,7 @@ class Providers:
         window = agent.context.window or models[0].profile.get("context_window")
         return Chosen(
             model=models[0] if len(models) == 1 else FallbackModel(models[0], *models[1:]),
-            systems=frozenset(model.system for model in models),
+            systems=systems_of(models),
             window=window,
         )
 

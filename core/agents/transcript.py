@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -29,6 +29,7 @@ from pydantic_ai.messages import (
     ToolReturnPart,
     UserPromptPart,
 )
+from pydantic_ai.models import Model
 
 from core.desk.history import CLOSED_BY_KILL, render
 from core.people.names import storable
@@ -48,6 +49,9 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 """Names of tools, as every provider takes them. A model may make up others."""
 _ANYWHERE = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 """Ids of calls that every provider takes: Anthropic's characters, OpenAI's length."""
+_ITEMS = ("rs_", "msg_", "fc_")
+"""How ids of parts begin that OpenAI's responses API made."""
+_RESPONSES = " responses"
 _FOREIGN = (ThinkingPart, NativeToolCallPart, NativeToolReturnPart, CompactionPart, FilePart)
 """What only the provider that made it can read."""
 
@@ -93,9 +97,30 @@ class Rebuilt:
     dropped: int = 0
 
 
+def systems_of(models: Iterable[Model]) -> frozenset[str]:
+    """By what names these models' providers know their own responses. OpenAI's two ways to speak can't read each
+    other's thoughts: where both may be asked, neither is shown any."""
+    names = {model.system + _RESPONSES * _speaks_responses(model) for model in models}
+    return frozenset(name for name in names if name + _RESPONSES not in names and _base(name) not in names - {name})
+
+
+def _speaks_responses(model: Model) -> bool:
+    return any(kind.__name__ == "OpenAIResponsesModel" for kind in type(model).__mro__)
+
+
+def _system_of(response: ModelResponse) -> str:
+    ids = (part.id for part in response.parts if isinstance(part, TextPart | ThinkingPart | ToolCallPart))
+    made = any(one is not None and one.startswith(_ITEMS) for one in ids)
+    return (response.provider_name or "") + _RESPONSES * made
+
+
+def _base(name: str) -> str:
+    return name.removesuffix(_RESPONSES)
+
+
 def messages_of(entries: Sequence[Entry], systems: frozenset[str], waiting: frozenset[str] = frozenset()) -> Rebuilt:
-    """What the model is shown of these entries. `systems`: the providers that will read it, by the names that
-    responses carry. `waiting`: calls whose results are not due yet; any other call without one gets it here."""
+    """What the model is shown of these entries. `systems`: the providers that will read it, as `systems_of`
+    names them. `waiting`: calls whose results are not due yet; any other call without one gets it here."""
     fold = _Fold(systems, waiting, entries)
     for entry in entries:
         fold.add(entry)
@@ -183,7 +208,7 @@ class _Fold:
             self._known.clear()
 
     def _say(self, response: ModelResponse) -> None:
-        known = response.provider_name is not None and response.provider_name in self._systems
+        known = _system_of(response) in self._systems
         self._respond(response if known else self._readable(response), foreign=not known)
 
     def _ask(self, part: UserPromptPart) -> None:

@@ -10,7 +10,7 @@ from typing import assert_never
 
 import structlog
 
-from core.agents.agent import AgentEvent, Answer, DeskTools, Responded, Suspend, Used
+from core.agents.agent import AgentEvent, Answer, DeskTools, Remark, Responded, Suspend, Used
 from core.agents.cache import CachedAgent
 from core.delivery.preview import Preview
 from core.delivery.split import is_blank
@@ -180,6 +180,8 @@ class RunningTurn:
                 self._scribe.responded(data)
             case Used(counts=counts):
                 self._usage.update({storable(name): int(count) for name, count in counts.items()})
+            case Remark(notice=notice):
+                self._notice = self._house.notices.say(notice)
             case Suspend():
                 if self._given_up_s is None:
                     self._outcome = Outcome.SUSPENDED

@@ -63,6 +63,8 @@ ENGLISH = {
         "This conversation is too long for the model. /compact sums it up, /reset begins anew. (reference {reference})"
     ),
     "model_filtered": "The provider's content filter stopped this. Try other words. (reference {reference})",
+    "answer_cut": "(The answer ends here because it reached the length that it may have. Ask me to go on.)",
+    "answer_filtered": "(The provider's content filter ended this answer.)",
     "turn_limit": "That needed more steps than one answer may take, so I stopped. (reference {reference})",
     "day_limit": "You have used up what you may use in one day; it goes on tomorrow. (reference {reference})",
     "interrupted": "I was restarted while answering and can't tell what was done already. /retry tries again.",

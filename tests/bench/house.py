@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,7 +23,14 @@ from core.service.supervisor import BotHealth
 from core.store import facts
 from core.store.engine import Store
 from core.store.open import open_store
-from tests.bench.traffic import BOT, BenchBot, Traffic
+from core.vocabulary import BotName
+from tests.bench.traffic import BOT, BenchBot, GrowingBot, Traffic
+
+AgentTable = Mapping[str, object]
+"""`[agents.NAME]` as in the config file."""
+
+PROBE = BotName("probe")
+"""A bot whose chats the offline agent answers, whoever answers the others."""
 
 
 class Nowhere(io.StringIO):
@@ -60,34 +67,49 @@ class UnderTest:
 
 
 @asynccontextmanager
-async def under_test(state: Path, *, agent: str = "offline", cached: int = 256) -> AsyncIterator[UnderTest]:
-    """Logs go where they cost what they cost, and are not kept."""
+async def under_test(
+    state: Path, *, agent: str | AgentTable = "offline", cached: int = 256, grows: bool = False, turns: int = 64
+) -> AsyncIterator[UnderTest]:
+    """`agent`: its backend, or its whole table; what models need is loaded before anything is measured. `grows`: the
+    bot shows answers while they are made. `turns`: how many at once. Logs go where they cost what they cost, and are
+    not kept."""
     logs.set_up(["secret-of-the-bench"], stream=Nowhere())
     store = open_store(None, state)
     try:
-        made = await _made(store, agent, cached)
+        table = {"backend": agent} if isinstance(agent, str) else agent
+        made = await _made(store, _settings(table, cached, turns), GrowingBot() if grows else BenchBot())
+        if made.house.agents.models is not None:
+            await made.house.agents.models.engine()
         gc.collect()
         gc.freeze()
         yield made
         await made.desk.close()
+        await made.house.agents.close()
     finally:
         store.close()
         gc.unfreeze()
 
 
-async def _made(store: Store, agent: str, cached: int) -> UnderTest:
-    settings = Settings.model_validate(
+def _settings(agent: AgentTable, cached: int, turns: int) -> Settings:
+    return Settings.model_validate(
         {
             "access": {"direct": "open"},
-            "agents": {"default": {"backend": agent}},
-            "bots": {BOT: {"platform": "telegram", "token": "1:secret-of-the-bench"}},
+            "agents": {"default": agent, "offline": {"backend": "offline"}},
+            "bots": {
+                BOT: {"platform": "telegram", "token": "1:secret-of-the-bench"},
+                PROBE: {"platform": "telegram", "token": "2:secret-of-the-bench", "agent": "offline"},
+            },
             "cache": {"agents": cached},
+            "desk": {"max_turns": turns},
             "session": {"reset": {"mode": "idle"}},
         }
     )
-    clock, bot = ShiftedClock(), BenchBot()
-    house = furnish(settings, store, {BOT: bot}, clock, SystemRandom(clock))
-    health = BotHealth({BOT: bot}, {})
+
+
+async def _made(store: Store, settings: Settings, bot: BenchBot) -> UnderTest:
+    clock, bots = ShiftedClock(), {BOT: bot, PROBE: BenchBot(PROBE)}
+    house = furnish(settings, store, bots, clock, SystemRandom(clock))
+    health = BotHealth(bots, {})
     desk = Desk(house, health, health.account_of, "bench", health.heard)
     await store.write(lambda tx: facts.put(tx, "policy_digest", house.policies.digest))
     await desk.start()

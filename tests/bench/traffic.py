@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from core.clock import SystemClock
@@ -33,6 +34,24 @@ MOST_IN_BATCH = 100
 WORDS = "What is the weather like at the harbour today, and shall I take the boat out?"
 
 
+_ids = itertools.count(1)
+
+
+def message(chat: ChatId, *, sent_at: datetime, bot: BotName = BOT) -> Message:
+    """The next one of all."""
+    number = str(next(_ids))
+    return Message(
+        event=EventId(number),
+        message=MessageId(number),
+        address=Address(bot=bot, chat=chat),
+        kind=ChatKind.DIRECT,
+        sender=Sender(user=UserId(chat), name="Ada Lovelace"),
+        text=WORDS,
+        sent_at=sent_at,
+        addressed=True,
+    )
+
+
 class Intake(Protocol):
     async def receive(self, batch: Sequence[Inbound]) -> tuple[Receipt, ...]: ...
 
@@ -40,11 +59,11 @@ class Intake(Protocol):
 class BenchBot:
     """`ports.Bot` without limits of pace, edits or a network: a send costs nothing."""
 
-    name = BOT
     platform = "telegram"
     capabilities = Capabilities(text_limit=4096, text_unit=TextUnit.CODE_POINTS)
 
-    def __init__(self) -> None:
+    def __init__(self, name: BotName = BOT) -> None:
+        self.name = name
         self.traffic: Traffic | None = None
         self.sent = 0
         self.last_send_s = 0.0
@@ -63,10 +82,31 @@ class BenchBot:
         return MessageId(str(delivery.id))
 
 
+class GrowingBot(BenchBot):
+    """Its messages can be edited, once a second in each chat. `shown`: told each text of an answer, and when it was
+    handed over."""
+
+    capabilities = Capabilities(
+        text_limit=4096, text_unit=TextUnit.CODE_POINTS, edit_interval_s=1.0, typing_interval_s=4.5
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: Callable[[Delivery, float], None] = lambda delivery, at_s: None
+
+    async def send(self, delivery: Delivery) -> MessageId:
+        self.shown(delivery, time.monotonic())
+        return await super().send(delivery)
+
+    async def edit(self, delivery: Delivery, message: MessageId) -> None:
+        self.shown(delivery, time.monotonic())
+
+    async def typing(self, address: Address) -> None:
+        pass
+
+
 class Traffic:
     """Closed loop: one message under way in each chat, until each has had its turns."""
-
-    _ids = itertools.count(1)
 
     def __init__(self, chats: Sequence[str], turns: int) -> None:
         self.chats = tuple(ChatId(chat) for chat in chats)
@@ -87,17 +127,7 @@ class Traffic:
 
     def message(self, chat: ChatId) -> Message:
         self._left[chat] -= 1
-        number = str(next(self._ids))
-        return Message(
-            event=EventId(number),
-            message=MessageId(number),
-            address=Address(bot=BOT, chat=chat),
-            kind=ChatKind.DIRECT,
-            sender=Sender(user=UserId(chat), name="Ada Lovelace"),
-            text=WORDS,
-            sent_at=self._clock.now(),
-            addressed=True,
-        )
+        return message(chat, sent_at=self._clock.now())
 
     async def run(self, intake: Intake) -> None:
         """One batch after the other, as a bot does; returns when the last answer was sent."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.register_assert_rewrite("tests.crash.scene", "tests.crash.daemon")
+pytest.register_assert_rewrite("tests.crash.scene", "tests.crash.daemon", "tests.crash.models_scene")
 
 from tests.crash.nursery import Nursery  # noqa: E402
 from tests.crash.scene import Scene  # noqa: E402  # after the line above

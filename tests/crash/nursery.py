@@ -8,6 +8,7 @@ real command from nothing.
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import select
@@ -77,10 +78,12 @@ class Child:
 class Nursery:
     """The other end: `with Nursery() as nursery: child = nursery.bear(order)`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *modules: str) -> None:
+        """`modules`: what the forked ones find imported besides what every start imports."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.crash.nursery"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+            [sys.executable, "-m", "tests.crash.nursery", *modules],
+            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         return self
@@ -105,6 +108,8 @@ class Nursery:
 
 def main() -> None:
     """Until the end of the questions; who asked may have been killed, so nobody is left behind."""
+    for module in sys.argv[1:]:
+        importlib.import_module(module)
     gc.freeze()
     alive: set[int] = set()
     for line in sys.stdin.buffer:

@@ -205,6 +205,10 @@ class Scene:
 
     # what must hold
 
+    def plain(self, text: str) -> str:
+        """What is compared of a part in the store and of a message that people see."""
+        return text.strip()
+
     def audit(self, fates: Mapping[str, str] = _ANSWERED, *, strays: int = 0) -> None:
         """Nothing lost, nothing doubled, order kept, and the platform's rules obeyed.
 
@@ -219,7 +223,8 @@ class Scene:
         self._audit_entries([row.text("text") for row in entries], fates)
         for talk in self.talks:
             _audit_order(talk)
-            _audit_parts(talk, [row for row in parts if row.text("chat") == str(talk.chat.id)], strays)
+            mine = [row for row in parts if row.text("chat") == str(talk.chat.id)]
+            _audit_parts(talk, mine, strays, self.plain)
         assert not {line: n for line, n in self.journal.items() if line.startswith("tool ") and n > 1}
 
     def _audit_rows(self, rows: list[Row], fates: Mapping[str, str]) -> None:
@@ -244,15 +249,15 @@ def _audit_order(talk: Talk) -> None:
     assert answered == [mark for mark in talk.marks if mark in answered]
 
 
-def _audit_parts(talk: Talk, parts: list[Row], strays: int) -> None:
+def _audit_parts(talk: Talk, parts: list[Row], strays: int, plain: Callable[[str], str]) -> None:
     """People see each sent part once, an unknown one perhaps, and of unknown ones they were told."""
     sent, unknown, notices = Counter[str](), Counter[str](), 0
     for part in parts:
         is_notice = part.text("role") == UNKNOWN_NOTICE
         notices += is_notice
-        (sent if part.text("state") == "sent" else unknown)[part.text("text").strip()] += 1
+        (sent if part.text("state") == "sent" else unknown)[plain(part.text("text"))] += 1
         assert part.text("state") in ("sent", "unknown")
-    seen = Counter(talk.texts)
+    seen = Counter(map(plain, talk.texts))
     more = list((seen - sent).elements())
     for text in (sent - seen).elements():  # of a preview the store holds what it said first; it grows with each attempt
         grown = next((one for one in more if one.startswith(text) or text.startswith(one)), None)
