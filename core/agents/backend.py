@@ -58,6 +58,8 @@ class ModelBackend:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._ready: asyncio.Future[Engine] | None = None
+        self._unwanted = False
+        """Closed before it was loaded: the thread ends then, and nobody waits for that."""
 
     def make(self, spec: AgentSpec) -> ModelAgent:
         """`agent.AgentFactory`."""
@@ -88,6 +90,10 @@ class ModelBackend:
             engine = self._load()
         except Exception as error:  # noqa: BLE001  # agent: whoever waits for the engine is told, and only agents with models fail
             main.call_soon_threadsafe(_settle, ready, partial(ready.set_exception, error))
+            loop.close()
+            return
+        if self._unwanted:
+            loop.close()
             return
         main.call_soon_threadsafe(_settle, ready, partial(ready.set_result, engine))
         try:
@@ -139,6 +145,7 @@ class ModelBackend:
 
     async def close(self) -> None:
         """End the thread; turns have ended before."""
+        self._unwanted = True
         engine = self._loaded()
         if engine is not None and self._loop is not None and self._thread is not None:
             await _over_there(self._loop, engine.close())
@@ -155,7 +162,8 @@ def _finish(loop: asyncio.AbstractEventLoop) -> None:
     left = asyncio.all_tasks(loop)
     for task in left:
         task.cancel()
-    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    if left:
+        loop.run_until_complete(asyncio.wait(left))
     loop.run_until_complete(loop.shutdown_asyncgens())
 
 

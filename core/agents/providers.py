@@ -10,14 +10,16 @@ from dataclasses import dataclass
 import httpx2
 from pydantic_ai import ModelSettings
 from pydantic_ai.exceptions import UserError
-from pydantic_ai.models import Model, create_async_httpx2_client, infer_model
+from pydantic_ai.messages import ModelMessage
+from pydantic_ai.models import Model, ModelRequestParameters, create_async_httpx2_client, infer_model
 from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.providers import Provider, infer_provider_class
 
 from config.agents import ModelAgentSettings
 from config.model_names import provider_of
 from core.agents.tls import context as tls
-from core.agents.transcript import systems_of
+from core.agents.transcript import readable, system_of
 from core.errors import ConfigError
 
 OPENAI = ("openai", "openai-chat", "openai-responses")
@@ -29,7 +31,7 @@ NO_KEY = "no-key"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A model with its fallbacks. `systems`: whose responses they read, see `systems_of`. `window`: what it takes in,
+    """A model with its fallbacks. `systems`: whose responses they read, see `system_of`. `window`: what it takes in,
     in tokens, where that is known."""
 
     model: Model
@@ -44,6 +46,16 @@ class _Configuration:
     key: str
     connect_s: float
     silence_s: float
+
+
+class _Reader(WrapperModel):
+    """One of several models that may answer in one turn: it is shown of the others' responses what it can read."""
+
+    def prepare_messages(
+        self, messages: list[ModelMessage], model_request_parameters: ModelRequestParameters | None = None
+    ) -> list[ModelMessage]:
+        shown = readable(messages, system_of(self.wrapped))
+        return self.wrapped.prepare_messages(shown, model_request_parameters)
 
 
 class Providers:
@@ -66,8 +78,8 @@ class Providers:
         models = [self._model(agent, one) for one in (name, *(other for other in agent.fallbacks if other != name))]
         window = agent.context.window or models[0].profile.get("context_window")
         return Chosen(
-            model=models[0] if len(models) == 1 else FallbackModel(models[0], *models[1:]),
-            systems=systems_of(models),
+            model=models[0] if len(models) == 1 else FallbackModel(*map(_Reader, models)),
+            systems=frozenset(map(system_of, models)),
             window=window,
         )
 

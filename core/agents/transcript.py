@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -97,30 +97,27 @@ class Rebuilt:
     dropped: int = 0
 
 
-def systems_of(models: Iterable[Model]) -> frozenset[str]:
-    """By what names these models' providers know their own responses. OpenAI's two ways to speak can't read each
-    other's thoughts: where both may be asked, neither is shown any."""
-    names = {model.system + _RESPONSES * _speaks_responses(model) for model in models}
-    return frozenset(name for name in names if name + _RESPONSES not in names and _base(name) not in names - {name})
+def system_of(model: Model) -> str:
+    """By what name the model knows responses that it can read in full. OpenAI's two ways to speak can't read each
+    other's thoughts."""
+    return model.system + _RESPONSES * any(kind.__name__ == "OpenAIResponsesModel" for kind in type(model).__mro__)
 
 
-def _speaks_responses(model: Model) -> bool:
-    return any(kind.__name__ == "OpenAIResponsesModel" for kind in type(model).__mro__)
+def readable(messages: Sequence[ModelMessage], system: str) -> list[ModelMessage]:
+    """What this provider can read of messages that others may have had their part in."""
+    read = [_plain(one) if isinstance(one, ModelResponse) and _made_by(one) != system else one for one in messages]
+    return [message for message in read if message.parts or isinstance(message, ModelRequest)]
 
 
-def _system_of(response: ModelResponse) -> str:
+def _made_by(response: ModelResponse) -> str:
     ids = (part.id for part in response.parts if isinstance(part, TextPart | ThinkingPart | ToolCallPart))
     made = any(one is not None and one.startswith(_ITEMS) for one in ids)
     return (response.provider_name or "") + _RESPONSES * made
 
 
-def _base(name: str) -> str:
-    return name.removesuffix(_RESPONSES)
-
-
 def messages_of(entries: Sequence[Entry], systems: frozenset[str], waiting: frozenset[str] = frozenset()) -> Rebuilt:
-    """What the model is shown of these entries. `systems`: the providers that will read it, as `systems_of`
-    names them. `waiting`: calls whose results are not due yet; any other call without one gets it here."""
+    """What the model is shown of these entries. `systems`: the providers that may read it, as `system_of` names
+    them. `waiting`: calls whose results are not due yet; any other call without one gets it here."""
     fold = _Fold(systems, waiting, entries)
     for entry in entries:
         fold.add(entry)
@@ -208,7 +205,7 @@ class _Fold:
             self._known.clear()
 
     def _say(self, response: ModelResponse) -> None:
-        known = _system_of(response) in self._systems
+        known = _made_by(response) in self._systems
         self._respond(response if known else self._readable(response), foreign=not known)
 
     def _ask(self, part: UserPromptPart) -> None:
@@ -276,12 +273,16 @@ class _Fold:
 
     def _readable(self, response: ModelResponse) -> ModelResponse:
         """Of another provider's response what any can read: text and calls."""
-        kept = list(_plain(response.parts))
         self.dropped += sum(isinstance(part, _FOREIGN) for part in response.parts)
-        return replace(response, parts=kept, provider_details=None, provider_response_id=None)
+        return _plain(response)
 
 
-def _plain(parts: Sequence[ModelResponsePart]) -> Iterator[ModelResponsePart]:
+def _plain(response: ModelResponse) -> ModelResponse:
+    kept = list(_plain_parts(response.parts))
+    return replace(response, parts=kept, provider_details=None, provider_response_id=None)
+
+
+def _plain_parts(parts: Sequence[ModelResponsePart]) -> Iterator[ModelResponsePart]:
     for part in parts:
         match part:
             case TextPart(content=content) if content.strip():

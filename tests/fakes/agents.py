@@ -24,6 +24,8 @@ class Asked:
     history: tuple[tuple[str, str], ...]
     """(kind, text) of each entry."""
     text: str
+    seq: int
+    """Of the entry that holds the text."""
     line: str
     agent: int
     """Which of the stage's agents was asked, by order of making."""
@@ -74,6 +76,8 @@ class Stage:
     def __init__(self) -> None:
         self.asked: list[Asked] = []
         self.steered: list[str] = []
+        self.paid: list[str] = []
+        """Calls that somebody allowed, as they were made."""
         self.made = 0
         self._scripts: list[tuple[str, Script]] = []
         self._gates: dict[str, asyncio.Event] = {}
@@ -139,6 +143,7 @@ class ScriptedAgent:
                 number=turn.number,
                 history=told(turn.history),
                 text=turn.message.text,
+                seq=turn.message.seq,
                 line=str(turn.message.data.get("line", "")),
                 agent=self._number,
             )

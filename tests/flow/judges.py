@@ -58,10 +58,9 @@ def judge_asked(tx: Tx, asked: Sequence[Asked]) -> None:
     """An agent was shown the fold of what stood in the log before its turn."""
     for one in asked:
         log = entries.of_session(tx, one.session)
-        first = next(entry.seq for entry in log if entry.turn == one.turn and entry.kind is Kind.USER)
-        before = [entry for entry in log if entry.seq < first]
+        before = [entry for entry in log if entry.seq < one.seq]
         assert one.history == told(for_model(before)), one
-        assert one.text in [entry.text for entry in log if entry.turn == one.turn]
+        assert one.text == log[one.seq - 1].text
 
 
 def _place(tx: Tx, conversation: ConversationId) -> str:

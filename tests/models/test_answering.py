@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fakes.models.replies import Say
+from tests.fakes.models.replies import Filtered, Say, Truncated
 from tests.fakes.models.server import ModelServer
 from tests.flow.house import House
 
@@ -18,3 +18,21 @@ async def test_in_turn_n_the_model_is_shown_2n_minus_1_messages(house: House, se
         await house.ask(f"question {n}")
         talk = [shown for shown in server.requests[-1].talk if shown[0] != "system"]
         assert len(talk) == 2 * n - 1
+
+
+async def test_an_answer_that_was_cut_at_its_length_says_so(house: House, server: ModelServer) -> None:
+    server.on("long", Say("Once upon a time"), Truncated())
+    await house.ask("a long story")
+    text, remark = house.seen()
+    assert text == "Once upon a time"
+    assert "reached the length" in remark
+    assert [kind for kind, _ in await house.told()] == ["user", "assistant", "notice"]
+    await house.ask("go on")
+    assert house.seen()[-1] == "re: go on"
+
+
+async def test_an_answer_that_the_filter_ended_says_so(house: House, server: ModelServer) -> None:
+    server.on("bomb", Say("First you"), Filtered())
+    await house.ask("a bomb")
+    assert house.seen()[0] == "First you"
+    assert "filter" in house.seen()[1]

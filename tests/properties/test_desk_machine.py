@@ -20,11 +20,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from core.agents.agent import AgentEvent, Suspend, TurnContext
+from core.agents.agent import AgentEvent, Allowed, Suspend, TurnContext
 from core.errors import AgentError, ChatDead, FloodWait, NotSent, Rejected, StoreError, Unknown
 from core.store import inbox
 from core.store.open import DATABASE_FILE, open_store
-from core.vocabulary import CallOpened, Message, TextDelta, Verdict
+from core.vocabulary import CallClosed, CallOpened, Message, TextDelta, Verdict
 from tests.fakes.agents import STAGES, call
 from tests.flow.bot import Fault, GrowingBot
 from tests.flow.house import GROUP, House, Said
@@ -38,7 +38,7 @@ PEOPLE = ("7", "7", "7", "8", "1")
 COMMANDS = (
     "/reset", "/reset TEXT", "/stop", "/steer TEXT", "/queue TEXT", "/undo", "/undo 2", "/retry", "/clear", "/resume",
     "/resume 2", "/again", "/title TEXT", "/status", "/sessions", "/export", "/help", "/usage",
-    "/model", "/agent", "/agent default",
+    "/model", "/agent", "/agent default", "/approve", "/approve", "/approve all", "/deny",
 )  # fmt: skip
 MANNERS = ("echo", "echo", "wait", "wait", "read", "read", "write", "raise", "nothing", "long", "cling", "suspend")
 FAULTS: tuple[Fault, ...] = (
@@ -50,7 +50,8 @@ FAULTS: tuple[Fault, ...] = (
 async def answer(turn: TurnContext, manner: str, house: House) -> AsyncIterator[AgentEvent]:
     """In the manner that the message asks for."""
     said = " ".join(f"c{place}.{number}" for place, number in marks(turn.message.text))
-    yield TextDelta(text=f"re {said} ")
+    if not turn.answers:
+        yield TextDelta(text=f"re {said} ")
     match manner:
         case "wait":
             await house.stage.gate("wait").wait()
@@ -59,6 +60,11 @@ async def answer(turn: TurnContext, manner: str, house: House) -> AsyncIterator[
         case "read" | "write":
             await call(turn, f"{turn.id}", "r", read_only=manner == "read")
             await house.stage.gate("wait").wait()
+        case "suspend" if turn.answers:
+            for asked, given in turn.answers.items():
+                if isinstance(given, Allowed):
+                    house.stage.paid.append(asked)
+                    await turn.closed(CallClosed(call=asked, result="paid", failed=False))
         case "suspend":
             await turn.opened([CallOpened(call=f"{turn.id}", tool="pay", arguments="{}", read_only=False)])
             yield Suspend()
@@ -230,7 +236,15 @@ class DeskMachine(RuleBasedStateMachine):
 
     async def _chores(self) -> None:
         chores = self.house.chores
-        for chore in (chores.sweep, chores.stale, chores.agents, chores.index, chores.tidy, chores.heartbeat):
+        for chore in (
+            chores.sweep,
+            chores.consents,
+            chores.stale,
+            chores.agents,
+            chores.index,
+            chores.tidy,
+            chores.heartbeat,
+        ):
             await chore()
         await self.house.idle()
 
@@ -294,6 +308,11 @@ class DeskMachine(RuleBasedStateMachine):
             for chat in self.house.bot.chats.values():
                 shown = [one.delivery for one in chat if one.delivery]  # 0: said around the outbox
                 assert len(shown) == len(set(shown))
+
+    @invariant()
+    def what_was_allowed_is_done_once(self) -> None:
+        if hasattr(self, "house"):
+            assert len(self.house.stage.paid) == len(set(self.house.stage.paid))
 
     @invariant()
     def an_agent_is_shown_the_fold_of_the_log(self) -> None:
