@@ -195,7 +195,10 @@ class RunningTurn:
         self._outcome = Outcome.FAILED
         self._reference = self._house.random.token(8)
         self._notice = self._house.notices.say(notice, reference=self._reference)
-        log.error(notice, turn=self.id, reference=self._reference, exc_info=error)
+        if isinstance(error, AgentError) and type(error) is not AgentError:  # it says by its kind what there is to say
+            log.warning(notice, turn=self.id, reference=self._reference, why=str(error))
+        else:
+            log.error(notice, turn=self.id, reference=self._reference, exc_info=error)
 
     # what the owner does
 

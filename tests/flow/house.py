@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import itertools
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import ParamSpec, TypedDict, TypeVar, Unpack
+from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
 
 from config.settings import Settings
 from core.assembly import furnish
@@ -115,6 +116,7 @@ class House:
         self.core: CoreHouse
         self.desk: Desk
         self.chores: Chores
+        self.daemon: DaemonStatus
         self.verbs: Verbs
         self._ids = itertools.count(1)
 
@@ -148,12 +150,13 @@ class House:
         health = BotHealth(self.bots, {})
         self.desk = Desk(self.core, health, health.account_of, "1.0", health.heard)
         self.chores = Chores(self.core, self.desk)
+        self.daemon = DaemonStatus(self.core, health)
         self.verbs = Verbs(
             self.store,
             clock=self.clock,
             random=self.random,
             notices=self.core.notices,
-            running=DaemonStatus(self.core, health),
+            running=self.daemon,
             has_owners=bool(settings.access.owners),
         )
 
@@ -359,6 +362,11 @@ class House:
         assert findings == []
         for bot in self.bots.values():
             assert bot.at_once == []
+
+    async def status(self) -> dict[str, Any]:
+        """What `frontdesk status --json` prints."""
+        shown: dict[str, Any] = json.loads(json.dumps(await self.daemon.status()))
+        return shown
 
     async def expire(self) -> None:
         """One round of the sweep."""

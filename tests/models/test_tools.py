@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.agents.tool_server import full_name
+from core.vocabulary import ClientTool
 from tests.fakes.models.replies import Call, Gate, Say, Steps
 from tests.fakes.models.server import ModelServer
 from tests.fakes.tools.catalogue import LONG_NAME
@@ -342,3 +344,31 @@ async def test_a_picture_is_kept_beside_the_database_and_shown_again(
     await house.chores.files()
     await house.ask("still there")
     assert "data:image/png;base64," in json.dumps(server.requests[-1].body)
+
+
+async def test_a_client_s_tool_is_offered_for_its_message_and_its_call_waits_for_the_client(
+    house: House, server: ModelServer
+) -> None:
+    schema = '{"type": "object", "properties": {"town": {"type": "string"}}}'
+    tool = ClientTool(name="weather", description="The weather in a town", schema=schema)
+    server.on("rain", Call("weather", {"town": "Delft"}))
+    said = await house.offer(replace(house.message("will it rain?"), tools=(tool,)))
+    await house.ended(said)
+    assert "weather" in server.requests[-1].tools
+    assert [(entry.kind, entry.text) for entry in await house.log()][1:] == [("tool_call", "weather")]
+    assert house.seen() == []
+    assert await house.fate(said) is None
+    await house.ask("never mind")
+    assert "weather" not in server.requests[-1].tools
+    assert house.seen() == ["re: never mind"]
+    assert await house.fate(said) == "answered"
+
+
+async def test_status_shows_every_tool_server(furnish: ModelHouse, server: ModelServer, journal: Journal) -> None:
+    house = await furnish(mcp=[over_stdio(journal), {"name": "gone", "command": ["/no/such/program"]}])
+    await house.ask("hello")
+    shown = await house.status()
+    tools = {server["name"]: server for server in shown["tools"]}
+    assert (tools["t"]["state"], tools["t"]["agent"], tools["t"]["detail"]) == ("up", "default", None)
+    assert tools["gone"]["state"] == "failed"
+    assert "No such file" in tools["gone"]["detail"]
