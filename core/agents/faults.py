@@ -46,9 +46,12 @@ def translate(error: Exception) -> AgentError:
     path, so no log shows more of it than its kind, status and code."""
     if isinstance(error, AgentError):
         return error
+    return _ours(error, _words(error))
+
+
+def _ours(error: Exception, words: str) -> AgentError:
     if isinstance(error, ai.FallbackExceptionGroup):
-        return translate(error.exceptions[-1])
-    words = _words(error)
+        return _ours(error.exceptions[-1], words)
     if isinstance(error, ai.ModelAPIError) and error.provider_error_code == "content_filter":
         return errors.ContentFiltered(words)
     if isinstance(error, ai.ModelRateLimitError):
