@@ -30,14 +30,14 @@ from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
 from pydantic_ai.usage import UsageLimits
 from pydantic_graph import End
 
-from config.agents import ModelAgentSettings
 from core.agents import compaction
 from core.agents.agent import Allowed, Answer, Remark, Responded, Suspend, TurnContext, Used
 from core.agents.crossing import Crossing
 from core.agents.faults import translate, wordless
 from core.agents.files import Aside, files_in, referring, refs_in, whole
-from core.agents.providers import Chosen, request_settings
-from core.agents.toolbox import Deps, Toolbox
+from core.agents.providers import request_settings
+from core.agents.role import Role
+from core.agents.toolbox import Deps
 from core.agents.transcript import messages_of, presentable, response_data, result_data
 from core.desk.history import render
 from core.errors import AgentError, ContextFull, DayLimit, ModelBusy, ModelKeyRefused, StoreError
@@ -73,16 +73,6 @@ def graph() -> Graph:
 
 async def _presentable(messages: list[ModelMessage]) -> list[ModelMessage]:
     return presentable(messages)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Role:
-    """Who answers: an agent of the configuration with the model that was chosen for the conversation."""
-
-    settings: ModelAgentSettings
-    chosen: Chosen
-    instructions: str
-    toolbox: Toolbox
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import structlog
 from pydantic_ai import direct
@@ -13,13 +12,11 @@ from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from core.agents.faults import translate
 from core.agents.providers import request_settings
+from core.agents.role import Role
 from core.agents.transcript import SUMMARY
 from core.desk.history import render
 from core.errors import ContextFull
 from core.store.entries import Entry, Json, Kind
-
-if TYPE_CHECKING:
-    from core.agents.asking import Role
 
 log = structlog.get_logger("frontdesk.agents")
 

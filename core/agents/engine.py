@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from config.agents import ModelAgentSettings
 from core.agents import compaction
 from core.agents.agent import AgentSpec
-from core.agents.asking import Asking, Role, graph
+from core.agents.asking import Asking, graph
 from core.agents.compaction import Summed
 from core.agents.crossing import Crossing
 from core.agents.providers import Providers, load
+from core.agents.role import Role
 from core.agents.tool_status import ToolServerStatus
 from core.agents.toolbox import Toolbox
 from core.store.entries import Entry

@@ -1,0 +1,19 @@
+"""Who answers with a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from config.agents import ModelAgentSettings
+from core.agents.providers import Chosen
+from core.agents.toolbox import Toolbox
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Role:
+    """Who answers: an agent of the configuration with the model that was chosen for the conversation."""
+
+    settings: ModelAgentSettings
+    chosen: Chosen
+    instructions: str
+    toolbox: Toolbox
