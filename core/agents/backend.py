@@ -92,16 +92,18 @@ class ModelBackend:
             main.call_soon_threadsafe(_settle, ready, partial(ready.set_exception, error))
             loop.close()
             return
-        if self._unwanted:
-            loop.close()
-            return
-        main.call_soon_threadsafe(_settle, ready, partial(ready.set_result, engine))
+        main.call_soon_threadsafe(self._has_loaded, ready, engine, loop)
         try:
             loop.run_until_complete(engine.start())
             loop.run_forever()
             _finish(loop)
         finally:
             loop.close()
+
+    def _has_loaded(self, ready: asyncio.Future[Engine], engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
+        _settle(ready, partial(ready.set_result, engine))
+        if self._unwanted:
+            loop.call_soon_threadsafe(loop.stop)
 
     def _load(self) -> Engine:
         collecting = gc.isenabled()

@@ -116,6 +116,8 @@ async def _summary(told: Sequence[str], role: Role, topic: str, counts: dict[str
             text = ""
             for piece in _pieces(told, size):
                 text = await _request(piece, text, role, topic, counts)
+                if not text.strip():
+                    return ""  # what was summed up before would be lost with it
         except AgentRunError as fault:
             if not isinstance(translate(fault), ContextFull) or size <= LEAST_CHARS:
                 raise

@@ -29,7 +29,7 @@ def status(
         return
     print_line("ready" if row_of(found).get("ready") else "not running, or not ready")
     print_rows(rows_of(found, "bots"), _BOTS, empty="no bots")
-    if rows_of(found, "tools"):
+    if "tools" in row_of(found):
         print_rows(rows_of(found, "tools"), _TOOLS, empty="")
     for part in ("turns", "cache", "inbox", "outbox"):
         print_counts(part, row_of(found, part))

@@ -59,17 +59,22 @@ class DaemonStatus:
             },
             "inbox": {"pending": pending},
             "outbox": {name: outbox.get(name, 0) for name in OUTBOX},
-            "tools": [
-                {
-                    "agent": server.agent,
-                    "name": server.name,
-                    "state": server.state,
-                    "detail": server.detail or None,
-                    "tools": server.tools,
-                }
-                for server in house.agents.tool_servers()
-            ],
+            **self._tools(),
         }
+
+    def _tools(self) -> dict[str, Json]:
+        """Where there are tool servers, how each is."""
+        servers: list[Json] = [
+            {
+                "agent": server.agent,
+                "name": server.name,
+                "state": server.state,
+                "detail": server.detail or None,
+                "tools": server.tools,
+            }
+            for server in self._house.agents.tool_servers()
+        ]
+        return {"tools": servers} if servers else {}
 
     def push(self, posted: Posted) -> None:
         self._house.outbox.push([posted])
@@ -91,7 +96,6 @@ class StoreStatus:
             "cache": {"agents": 0, "hits": 0, "misses": 0, "evictions": 0},
             "inbox": {"pending": pending},
             "outbox": {name: outbox.get(name, 0) for name in OUTBOX},
-            "tools": [],
         }
 
     def push(self, posted: Posted) -> None:
