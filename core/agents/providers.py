@@ -132,10 +132,11 @@ class Providers:
 
 
 def request_settings(agent: ModelAgentSettings) -> ModelSettings:
-    """What goes with every request."""
+    """What goes with every request. The prompt's beginning stays the same from turn to turn, so providers are asked to
+    keep it where they want to be asked."""
     own = agent.settings
     settings = ModelSettings(
-        max_retries=0, first_event_timeout=agent.limits.first_token_s, framing_announcement="never"
+        max_retries=0, first_event_timeout=agent.limits.first_token_s, framing_announcement="never", cache=True
     )
     if own.temperature is not None:
         settings["temperature"] = own.temperature

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.fakes.models.replies import Filtered, Say, Truncated
 from tests.fakes.models.server import ModelServer
 from tests.flow.house import House
+from tests.models.conftest import ModelHouse
 
 
 async def test_a_model_answers(house: House, server: ModelServer) -> None:
@@ -36,3 +39,9 @@ async def test_an_answer_that_the_filter_ended_says_so(house: House, server: Mod
     await house.ask("a bomb")
     assert house.seen()[0] == "First you"
     assert "filter" in house.seen()[1]
+
+
+async def test_anthropic_is_asked_to_keep_the_beginning_of_the_prompt(furnish: ModelHouse, server: ModelServer) -> None:
+    house = await furnish(model="anthropic:claude-haiku-4-5", instructions="Be brief.")
+    await house.ask("hello")
+    assert "cache_control" in json.dumps(server.requests[-1].body["system"])
