@@ -52,7 +52,7 @@ class LimitSettings(Part):
     tool_output_chars: Count = 50_000
     """What the model sees of one tool's result; the rest is cut."""
     retries: Annotated[int, Field(ge=0, le=100)] = 2
-    """Of one request that failed for a reason that may pass, before the next of `fallbacks` is tried."""
+    """Of a request that failed for a reason that may pass, after `model` and each of `fallbacks` were tried once."""
 
 
 class ContextSettings(Part):

@@ -150,9 +150,10 @@ class ModelBackend:
         self._unwanted = True
         engine = self._loaded()
         if engine is not None and self._loop is not None and self._thread is not None:
+            thread, self._thread = self._thread, None
             await _over_there(self._loop, engine.close())
             self._loop.call_soon_threadsafe(self._loop.stop)
-            await asyncio.to_thread(self._thread.join)
+            await asyncio.to_thread(thread.join)
 
 
 async def _over_there(loop: asyncio.AbstractEventLoop, work: Coroutine[None, None, T]) -> T:

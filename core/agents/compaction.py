@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -113,17 +113,22 @@ async def _summary(told: Sequence[str], role: Role, topic: str, counts: dict[str
     size = PIECE_CHARS if window is None else max(LEAST_CHARS, window * CHARS_PER_TOKEN // 2)
     while True:
         try:
-            text = ""
-            for piece in _pieces(told, size):
-                text = await _request(piece, text, role, topic, counts)
-                if not text.strip():
-                    return ""  # what was summed up before would be lost with it
+            text = await _piece_by_piece(_pieces(told, size), role, topic, counts)
         except AgentRunError as fault:
             if not isinstance(translate(fault), ContextFull) or size <= LEAST_CHARS:
                 raise
             size //= 2
         else:
             return text
+
+
+async def _piece_by_piece(pieces: Iterable[str], role: Role, topic: str, counts: dict[str, int]) -> str:
+    text = ""
+    for piece in pieces:
+        text = await _request(piece, text, role, topic, counts)
+        if not text.strip():
+            break  # what was summed up before is lost with it
+    return text
 
 
 async def _request(piece: str, before: str, role: Role, topic: str, counts: dict[str, int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from core.store.entries import Entry, Kind
@@ -72,9 +73,17 @@ def for_people(log: Iterable[Entry]) -> list[Entry]:
 
 
 def open_calls(log: Sequence[Entry]) -> list[Entry]:
-    """Tool calls that have no result yet, in order."""
-    closed = {entry.data.get("call") for entry in log if entry.kind is Kind.TOOL_RESULT}
-    return [entry for entry in log if entry.kind is Kind.TOOL_CALL and entry.data.get("call") not in closed]
+    """Tool calls that have no result yet, in order. A provider may use an id again: as many calls of one id are closed
+    as there are results."""
+    results = Counter(entry.data.get("call") for entry in log if entry.kind is Kind.TOOL_RESULT)
+    left = []
+    for call in (entry for entry in log if entry.kind is Kind.TOOL_CALL):
+        name = call.data.get("call")
+        if results[name] > 0:
+            results[name] -= 1
+        else:
+            left.append(call)
+    return left
 
 
 def last_user(log: Sequence[Entry], back: int = 1) -> Entry | None:

@@ -342,8 +342,7 @@ class House:
         return await self.store.read(lambda tx: sessions.latest(tx, 10_000))
 
     async def log(self, key: str = "main/dm/7") -> list[Entry]:
-        session = await self.session(key)
-        return await self.store.read(lambda tx: entries.of_session(tx, session.id))
+        return await self.entries_of((await self.session(key)).id)
 
     async def entries_of(self, session: SessionId) -> list[Entry]:
         return await self.store.read(lambda tx: entries.of_session(tx, session))

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from core.service.notices import Notices
+from core.vocabulary import CallClosed, CallOpened, TextDelta, ThinkingDelta
 from tests.fakes.models.replies import (
     PLANTED_KEY,
     PLANTED_PATH,
@@ -198,7 +199,7 @@ async def test_an_answer_at_the_token_limit_is_kept(house: House, server: ModelS
 async def test_what_may_pass_is_tried_again_before_the_first_word(
     furnish: ModelHouse, server: ModelServer, model: str
 ) -> None:
-    soon = Fail("rate_limit", retry_after_s=0.05)
+    soon = Fail("rate_limit", retry_after_s=0)
     server.on("please", Attempts(soon, soon, Say("Here.")))
     house = await furnish(model=model)
     await house.ask("please")
@@ -208,7 +209,7 @@ async def test_what_may_pass_is_tried_again_before_the_first_word(
 
 
 async def test_retries_end(furnish: ModelHouse, server: ModelServer) -> None:
-    server.on("please", Fail("rate_limit", retry_after_s=0.05))
+    server.on("please", Fail("rate_limit", retry_after_s=0))
     house = await furnish(limits={"retries": 3})
     await house.ask("please")
     assert is_notice(house.seen()[0], "model_busy")
@@ -242,7 +243,7 @@ async def test_nothing_is_tried_again_once_a_word_was_heard(house: House, server
 
 
 async def test_nothing_is_tried_again_once_a_tool_was_called(house: House, server: ModelServer) -> None:
-    server.on("please", Steps(Call("current_time"), Fail("rate_limit", retry_after_s=0.01)))
+    server.on("please", Steps(Call("current_time"), Fail("rate_limit", retry_after_s=0)))
     await house.ask("please")
     assert len(server.requests) == 2
     assert is_notice(house.seen()[-1], "model_busy")
@@ -292,6 +293,42 @@ async def test_what_a_turn_used_is_counted(house: House, server: ModelServer) ->
 
 
 # what is seen while it streams
+
+
+@pytest.mark.parametrize("shows", [True, False])
+@pytest.mark.parametrize("model", MODELS)
+async def test_thoughts_are_kept_and_shown_only_where_configured(
+    furnish: ModelHouse, server: ModelServer, model: str, shows: bool
+) -> None:
+    server.on("please", Think("What may they mean?"), Gate("rest"), Say("Here."))
+    house = await furnish(model=model, show_thinking=shows)
+    said = await house.offer(house.message("please"))
+    async with followed(house, said) as seen:
+        if shows:
+            await seen.until(lambda: any(isinstance(event, ThinkingDelta) for event in seen.events))
+            assert seen.text == ""
+        server.gate("rest").set()
+        await house.ended(said)
+    thoughts = "".join(event.text for event in seen.events if isinstance(event, ThinkingDelta))
+    assert thoughts == ("What may they mean?" if shows else "")
+    assert house.seen() == ["Here."]
+    assert "What may they mean?" in str((await house.log())[-1].data)
+    assert await house.told() == [("user", "please"), ("assistant", "Here.")]
+
+
+async def test_what_comes_quickly_is_gathered_and_keeps_its_order(house: House, server: ModelServer) -> None:
+    words = [f"{n} " for n in range(300)]
+    server.on("please", Steps((Say("", deltas=tuple(words)), Call("current_time")), Say("end")))
+    said = await house.offer(house.message("please"))
+    async with followed(house, said) as seen:
+        await house.ended(said)
+    assert seen.text.replace("\n", "") == f"{''.join(words)}end"
+    opened = next(i for i, event in enumerate(seen.events) if isinstance(event, CallOpened))
+    closed = next(i for i, event in enumerate(seen.events) if isinstance(event, CallClosed))
+    before = "".join(event.text for event in seen.events[:opened] if isinstance(event, TextDelta))
+    assert before == "".join(words)
+    assert opened < closed
+    assert len(seen.events) < 150
 
 
 @pytest.mark.parametrize("model", MODELS)

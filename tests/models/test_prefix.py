@@ -89,7 +89,7 @@ async def test_arguments_that_are_no_json_are_told_to_the_model(
     all_grow(server)
 
 
-@pytest.mark.parametrize("model", [MESSAGES, RESPONSES, CHAT])
+@pytest.mark.parametrize("model", [MESSAGES, "openai-responses:gpt-5.1", CHAT])
 async def test_thoughts_come_back_to_the_model_that_had_them(
     furnish: ModelHouse, server: ModelServer, model: str
 ) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
 from core.desk.history import CLOSED_BY_KILL, STOPPED
 from core.desk.turn_desk import TurnDesk
+from core.service.notices import Notices
 from core.store.entries import Kind
 from core.store.search import Hits
 from tests.fakes.models.replies import Call, Gate, Hang, Say, Steps, Think
@@ -157,7 +158,7 @@ async def test_c02_a_call_that_may_have_done_something_is_told_as_interrupted(
     house = await furnish(model=model)
     await searching(house, held)
     await house.restart()
-    assert house.seen()[-1].startswith("I was interrupted")
+    assert house.seen()[-1] == Notices("en").say("interrupted")
     await house.ask("and now?")
     assert house.seen()[-1] == "re: and now?"
     assert CLOSED_BY_KILL in "".join(text for role, text in server.requests[-1].talk if role == "tool")
@@ -176,9 +177,9 @@ async def test_a_killed_turn_is_answered_once_by_another_attempt(house: House, s
     await house.open()
     await house.ended(said)
     assert house.seen() == ["Once upon a time they lived."]
-    assert await house.told() == [
-        ("user", "long"), ("rewind", "attempt"), ("assistant", "Once upon a time they lived."),
-    ] or await house.told() == [("user", "long"), ("assistant", "Once upon a time they lived.")]  # fmt: skip
+    assert [(kind, text) for kind, text in await house.told() if kind != "rewind"] == [
+        ("user", "long"), ("assistant", "Once upon a time they lived."),
+    ]  # fmt: skip
     assert len(server.requests) == 2
 
 
@@ -186,6 +187,7 @@ async def test_a_killed_turn_is_answered_once_by_another_attempt(house: House, s
 async def speaking_until_killed(house: House) -> AsyncIterator[Said]:
     said = await house.offer(house.message("long"))
     events = house.desk.follow(said.row)
+    assert isinstance(events, AsyncGenerator)
     async with asyncio.timeout(10):
         await anext(events)
     yield said
@@ -207,10 +209,10 @@ async def test_no_thread_is_left_behind(house: House, server: ModelServer, held:
         await house.die()
     else:
         house.core.agents.warm()
-        threads = _of_agents()
         await house.die()
-        await asyncio.gather(*(asyncio.to_thread(thread.join) for thread in threads))
+        await house.until(lambda: not _of_agents())
     assert _of_agents() == []
+    await house.open()
 
 
 def _of_agents() -> list[threading.Thread]:
