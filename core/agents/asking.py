@@ -39,10 +39,10 @@ from core.agents.providers import request_settings
 from core.agents.role import Role
 from core.agents.toolbox import Deps
 from core.agents.transcript import messages_of, presentable, response_data, result_data
-from core.desk.history import render
+from core.desk.history import open_calls, render
 from core.errors import AgentError, ContextFull, DayLimit, ModelBusy, ModelKeyRefused, StoreError
 from core.store.conversations import SessionId
-from core.store.entries import Entry, Json, Kind
+from core.store.entries import Entry, Json
 from core.vocabulary import CallClosed, CallOpened, ClientTool, TextDelta, ThinkingDelta
 
 if TYPE_CHECKING:
@@ -160,8 +160,8 @@ class Asking:
 
     async def _ask(self, known: _Known) -> None:
         role = self._role
-        closed = {str(entry.data.get("call")) for entry in known.entries if entry.kind is Kind.TOOL_RESULT}
-        allowed = {call for call, answer in known.answers.items() if isinstance(answer, Allowed)} - closed
+        waiting = {str(call.data.get("call")) for call in open_calls(known.entries)}
+        allowed = {call for call, answer in known.answers.items() if isinstance(answer, Allowed)} & waiting
         shown = await self._with_files([*known.history, *known.entries])
         rebuilt = messages_of(shown, role.chosen.systems, frozenset(allowed))
         if rebuilt.dropped:

@@ -95,12 +95,12 @@ def going_on(tx: Tx, row: Waiting) -> GoingOn | None:
     turn = turns.get(tx, TurnId(row.text))
     if turn.state != Outcome.SUSPENDED:
         return None
-    message, *later = entries.of_session(tx, turn.session, after=turn.user_seq - 1)
+    log_ = entries.of_session(tx, turn.session, after=turn.user_seq - 1)
+    message, seen = log_[0], [entry for entry in history.for_model(log_) if entry.kind is not Kind.COMPACTION]
     answers: dict[str, Answer] = {
         one.call: Allowed() if one.state is ConsentState.APPROVED else Told() for one in consents.of_turn(tx, turn.id)
     }
-    seen = tuple(entry for entry in later if entry.kind is not Kind.NOTICE)
-    return GoingOn(turn=turn, message=message, since=seen, answers=answers)
+    return GoingOn(turn=turn, message=message, since=tuple(seen[1:]), answers=answers)
 
 
 def begin(tx: Tx, found: GoingOn, row: Waiting, turn: TurnId, now: datetime) -> Turn:

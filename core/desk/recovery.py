@@ -8,7 +8,8 @@ from datetime import datetime
 
 import structlog
 
-from core.desk.admit import Admitted
+from core.desk import history
+from core.desk.admit import Admitted, result_of
 from core.desk.coalesce import Ref, ref_of
 from core.desk.consent import GO_ON
 from core.desk.house import House
@@ -70,8 +71,9 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, notices: Notices)
     turns.try_again(tx, turn.id)
     session = sessions.get(tx, turn.session)
     if session.head > turn.user_seq:
+        closed = [result_of(call, history.CLOSED_BY_KILL) for call in history.open_calls(log_)]
         mark = Draft(kind=Kind.REWIND, text="attempt", data={"to": turn.user_seq + 1}, turn=turn.id)
-        session, _ = entries.append(tx, session, [mark], now)
+        session, _ = entries.append(tx, session, [*closed, mark], now)
     if preview is not None and preview.message is None:
         deliveries.drop(tx, preview.id)
         preview = None

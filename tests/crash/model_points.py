@@ -9,11 +9,13 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 from typing import Final
 
+import core.delivery.lane
 from core.agents.agent import AgentEvent
 from core.agents.backend import ModelBackend
 from core.desk.owner import Owner
 from core.desk.turn import RunningTurn
-from core.store import entries
+from core.store import deliveries, entries
+from core.store.deliveries import Posted
 from core.store.entries import Draft, Kind
 from core.vocabulary import TextDelta
 from tests.crash.victim import Install, Trap, Which, _command, after, after_effect, before, replace
@@ -81,6 +83,10 @@ def _final_words(turn: RunningTurn, event: AgentEvent) -> object:
     return turn.id if turn._scribe.called and isinstance(event, TextDelta) else False
 
 
+def _notice(_bot: object, posted: Posted) -> object:
+    return posted.id if posted.role == deliveries.NOTICE else False
+
+
 POINTS: Final[dict[str, Install]] = {
     "sdk_loading": sdk_loading,
     "asking": _asking,
@@ -96,5 +102,6 @@ POINTS: Final[dict[str, Install]] = {
     "summing_up": _summing_up,
     "inside_compaction": after(entries, "append", _drafts(Kind.COMPACTION)),
     "compacted": after(RunningTurn, "compacted"),
+    "notice_sent": after(core.delivery.lane, "hand_over", _notice),
     "compact_carried_out": after(Owner, "close_compacting"),
 }

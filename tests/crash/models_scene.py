@@ -3,7 +3,8 @@
 A message is "KIND MARK", as with the test agent; the model double answers by its kind:
 
     say     one response             line    words and a call that appends the line MARK, then the answer
-    look    a call that only reads   lines   three calls that append, one after the other, then the answer
+    quiet   the same without words   look    a call that only reads
+    lines   three calls that append, one after the other, then the answer
     both    a call that appends and one that waits, in one response
     gate    begins its answer, and ends it when the gate MARK is open
     gated   the same behind a call that only reads
@@ -15,7 +16,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -33,12 +35,15 @@ from tests.crash.scene import Scene, Talk
 from tests.fakes.agents_crash import closing, opening
 from tests.fakes.models import Call, Gate, Reply, Request, Say, Steps, ThreadedModelServer
 from tests.fakes.telegram import ThreadedTelegramServer
-from tests.fakes.tools.journal import Answered, Called, Journal, Started, command_line
+from tests.fakes.tools.journal import Journal, Started, command_line
 
 SUMMARY: Final = "They talked."
 APPENDED: Final = "appended"
 """What the tool says when the line is in the file."""
 LINES: Final = 3
+Open = Callable[..., AbstractContextManager["ModelScene"]]
+"""Opens a scene; keywords are those of `Furniture`, and another nursery."""
+
 _LETTERS: Final = {
     Kind.USER: "u", Kind.ASSISTANT: "a", Kind.TOOL_CALL: "c", Kind.TOOL_RESULT: "r", Kind.NOTICE: "n",
     Kind.REWIND: "w", Kind.COMPACTION: "k", Kind.CLEAR: "x",
@@ -137,8 +142,15 @@ class ModelScene(Scene):
         match kind:
             case "line":
                 return Steps((Say("Looking. "), _append(mark)), _finish(mark))
+            case "quiet":
+                return Steps(_append(mark), _finish(mark))
             case "lines":
                 return Steps(*(_append(f"{mark}.{number}") for number in range(LINES)), _finish(mark))
+            case "peek":
+                return Steps(Call("t_read_note", {"name": mark}), _append(mark), _finish(mark))
+            case "again":
+                first = Call("t_read_note", {"name": mark}, "call_1")
+                return Steps(first, Call("t_append_line", {"line": mark}, "call_1"), _finish(mark))
             case "look":
                 return Steps(Call("t_read_note", {"name": mark}), _finish(mark))
             case "both":
@@ -174,9 +186,12 @@ class ModelScene(Scene):
         """Until the tool runs."""
         self.tools.wait_until(lambda tools: any(mark in str(call.arguments) for call in tools.calls(tool)))
 
-    def until_told(self, count: int) -> None:
-        """Until so many calls were answered by the tool server."""
-        self.tools.wait_until(lambda tools: len(tools.of(Answered)) >= count)
+    def until_appended(self, mark: str) -> None:
+        until(lambda: self.lines_of(mark) > 0, "the line is in the file")
+
+    def until_stored(self, talk: Talk, mark: str, kind: str) -> None:
+        """Until an entry of this kind is stored behind the message."""
+        until(lambda: kind in self.kinds(talk, mark), "the entry is stored")
 
     # the log
 
@@ -235,7 +250,7 @@ def audit_exchange(scene: ModelScene, talk: Talk, mark: str, kind: str) -> str:
     """The message was answered in full, or its person knows; the state of its turn."""
     row = scene.states(talk)[mark]
     state = row.text("state")
-    seen = letters([e for e in _exchange(history.for_people(scene.log(talk)), mark) if e.kind is not Kind.NOTICE])
+    seen = letters(_shown(_exchange(history.for_people(scene.log(talk)), mark)))
     match state:
         case "done":
             assert seen == SHAPES[kind]
@@ -246,6 +261,16 @@ def audit_exchange(scene: ModelScene, talk: Talk, mark: str, kind: str) -> str:
         case _:
             assert (state, row.integer("attempt")) == ("failed", 3)
     return state
+
+
+def _shown(exchange: Sequence[Entry]) -> list[Entry]:
+    """Without notices, and without results of calls that were taken back."""
+    calls = {entry.data.get("call") for entry in exchange if entry.kind is Kind.TOOL_CALL}
+    return [
+        entry
+        for entry in exchange
+        if entry.kind is not Kind.NOTICE and (entry.kind is not Kind.TOOL_RESULT or entry.data["call"] in calls)
+    ]
 
 
 def _append(line: str) -> Call:
