@@ -39,10 +39,10 @@ from core.agents.providers import request_settings
 from core.agents.role import Role
 from core.agents.toolbox import Deps
 from core.agents.transcript import messages_of, presentable, response_data, result_data
-from core.desk.history import open_calls, render
 from core.errors import AgentError, ContextFull, DayLimit, ModelBusy, ModelKeyRefused, StoreError
 from core.store.conversations import SessionId
 from core.store.entries import Entry, Json
+from core.store.history import open_calls, render
 from core.vocabulary import CallClosed, CallOpened, ClientTool, TextDelta, ThinkingDelta
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from core.agents.faults import translate
 from core.agents.providers import request_settings
 from core.agents.role import Role
 from core.agents.transcript import SUMMARY
-from core.desk.history import render
 from core.errors import ContextFull
 from core.store.entries import Entry, Json, Kind
+from core.store.history import render
 
 log = structlog.get_logger("frontdesk.agents")
 

@@ -31,9 +31,9 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model
 
-from core.desk.history import CLOSED_BY_KILL, render
 from core.people.names import storable
 from core.store.entries import Entry, Json, Kind
+from core.store.history import CLOSED_BY_KILL, render
 
 log = structlog.get_logger("frontdesk.agents")
 

@@ -8,13 +8,13 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from core.agents.agent import Answer
-from core.desk import coalesce, consent, history, resets
+from core.desk import coalesce, consent, resets
 from core.desk.client_tools import tools_of
 from core.desk.record import Ending, close_turn
 from core.desk.resets import Policy, ResetReason
 from core.people.names import one_line
 from core.service.notices import Notices
-from core.store import consents, conversations, deliveries, entries, inbox, sessions, turns
+from core.store import consents, conversations, deliveries, entries, history, inbox, sessions, turns
 from core.store.conversations import Conversation, ConversationId, SessionId
 from core.store.deliveries import Posted
 from core.store.entries import Draft, Entry, Kind

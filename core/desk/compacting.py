@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from core.desk import history
 from core.desk.admit import close_suspended
 from core.desk.commands.table import argument
 from core.desk.house import House
-from core.store import conversations, deliveries, entries, inbox, sessions
+from core.store import conversations, deliveries, entries, history, inbox, sessions
 from core.store.conversations import Conversation, ConversationId, SessionId
 from core.store.deliveries import Posted
 from core.store.entries import Draft, Kind

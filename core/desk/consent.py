@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from core.agents.agent import Allowed, Answer, Told
-from core.desk import history
 from core.people.names import one_line
 from core.service.notices import Notices
-from core.store import consents, conversations, entries, inbox, sessions, turns
+from core.store import consents, conversations, entries, history, inbox, sessions, turns
 from core.store.consents import Ask, Consent, ConsentState, Waits
 from core.store.conversations import Conversation, ConversationId
 from core.store.entries import Draft, Entry, Kind

@@ -9,11 +9,10 @@ import structlog
 from core.agents.agent import AgentEvent, TurnContext
 from core.agents.cache import CachedAgent, weight
 from core.agents.signature import sign
-from core.desk import history
 from core.desk.admit import Admitted
 from core.desk.house import House
 from core.errors import AgentError, StoreError
-from core.store import entries
+from core.store import entries, history
 from core.store.entries import Entry, Kind
 
 log = structlog.get_logger("frontdesk.agents")

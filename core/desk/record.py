@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from core.desk import consent, history
-from core.store import conversations, deliveries, entries, inbox, sessions, turns
+from core.desk import consent
+from core.store import conversations, deliveries, entries, history, inbox, sessions, turns
 from core.store.consents import Ask
 from core.store.conversations import ConversationId
 from core.store.deliveries import Parcel, Posted

@@ -8,7 +8,6 @@ from datetime import datetime
 
 import structlog
 
-from core.desk import history
 from core.desk.admit import Admitted, result_of
 from core.desk.coalesce import Ref, ref_of
 from core.desk.consent import GO_ON
@@ -18,7 +17,7 @@ from core.desk.record import Ending, close_turn
 from core.desk.refuse import refuse_stale
 from core.desk.router import Router
 from core.service.notices import Notices
-from core.store import conversations, deliveries, entries, inbox, sessions, turns
+from core.store import conversations, deliveries, entries, history, inbox, sessions, turns
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
 from core.store.entries import Draft, Entry, Kind

@@ -11,14 +11,13 @@ from typing import Protocol
 
 import structlog
 
-from core.desk import history
 from core.desk.admit import Admitted, prompt_line
 from core.desk.coalesce import Ref
 from core.desk.commands.table import argument
 from core.desk.house import House
 from core.errors import FenceLost
 from core.people.names import one_line, storable
-from core.store import conversations, entries, inbox, sessions, turns
+from core.store import conversations, entries, history, inbox, sessions, turns
 from core.store.entries import Draft, Entry, Json, Kind
 from core.store.inbox import Fate, Waiting
 from core.store.sql import Tx

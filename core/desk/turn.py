@@ -14,7 +14,7 @@ from core.agents.agent import AgentEvent, Answer, DeskTools, Remark, Responded, 
 from core.agents.cache import CachedAgent
 from core.delivery.preview import Preview
 from core.delivery.split import is_blank
-from core.desk import consent, history
+from core.desk import consent
 from core.desk.admit import Admitted
 from core.desk.coalesce import Ref
 from core.desk.house import House
@@ -25,7 +25,7 @@ from core.desk.turn_desk import TurnDesk
 from core.errors import AgentError, FenceLost, SendError
 from core.people.names import storable
 from core.ports import CanType
-from core.store import deliveries, turns
+from core.store import deliveries, history, turns
 from core.store.consents import Ask, ConsentId, Waits
 from core.store.conversations import SessionId
 from core.store.deliveries import Parcel, Posted

@@ -24,8 +24,7 @@ from typing import Final
 
 from sqlalchemy import text as verbatim
 
-from core.desk import history
-from core.store import entries
+from core.store import entries, history
 from core.store.conversations import SessionId
 from core.store.entries import Entry, Kind
 from core.store.sql import Row, Sql

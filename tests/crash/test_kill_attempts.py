@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.desk import history
+from core.store import history
 from core.store.checks import check
 from tests.crash.models_scene import Open, letters
 from tests.crash.test_kill_summaries import fill

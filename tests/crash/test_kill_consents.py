@@ -7,8 +7,8 @@ from typing import Final
 
 import pytest
 
-from core.desk import history
 from core.service.notices import ENGLISH
+from core.store import history
 from tests.crash.models_scene import ModelScene, Open
 from tests.crash.scene import UNKNOWN, Talk
 from tests.crash.test_kill_models import FEW, Seen, goes_on, interrupted, seen

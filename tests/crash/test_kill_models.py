@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 from sqlalchemy import text as verbatim
 
-from core.desk import history
+from core.store import history
 from core.store.entries import Kind
 from core.store.sql import Sql
 from tests.crash.daemon import until

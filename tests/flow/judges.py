@@ -10,10 +10,10 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import func, select
 
-from core.desk.history import for_model
 from core.store import conversations, entries, sessions, turns
 from core.store.conversations import ConversationId
 from core.store.entries import Kind
+from core.store.history import for_model
 from core.store.sql import Sql, Tx
 from core.store.tables import deliveries
 from tests.fakes.agents import Asked, told

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 
 from core.agents.agent import AgentEvent, TurnContext
-from core.desk.history import for_people
 from core.errors import AgentError
 from core.store import search
+from core.store.history import for_people
 from core.vocabulary import (
     Address,
     BotName,

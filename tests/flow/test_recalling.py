@@ -10,10 +10,10 @@ from dataclasses import replace
 import pytest
 
 from core.agents.agent import AgentEvent, TurnContext
-from core.desk.history import for_model, for_people
 from core.errors import AgentError
 from core.store import entries, sessions
 from core.store.entries import Draft, Kind
+from core.store.history import for_model, for_people
 from core.store.sql import Tx
 from core.vocabulary import TextDelta
 from tests.fakes.agents import call, count_history, raises, told

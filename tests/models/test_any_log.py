@@ -28,8 +28,8 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from core.agents.transcript import messages_of
-from core.desk.history import for_model
 from core.store.entries import Kind
+from core.store.history import for_model
 from tests.fakes.models.server import ThreadedModelServer
 from tests.flow.clock import START
 from tests.models.making import Log

@@ -27,8 +27,8 @@ from pydantic_ai.messages import (
 from pydantic_ai.usage import RequestUsage
 
 from core.agents.transcript import messages_of, presentable, response_data, result_data
-from core.desk.history import CLOSED_BY_KILL, for_model
 from core.store.entries import Kind
+from core.store.history import CLOSED_BY_KILL, for_model
 from tests.flow.clock import START
 from tests.models.making import Log
 

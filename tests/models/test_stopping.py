@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from core.desk.history import CLOSED_BY_KILL, STOPPED
 from core.desk.turn_desk import TurnDesk
 from core.service.notices import Notices
 from core.store.entries import Kind
+from core.store.history import CLOSED_BY_KILL, STOPPED
 from core.store.search import Hits
 from tests.fakes.models.replies import Call, Gate, Hang, Say, Steps, Think
 from tests.fakes.models.server import ModelServer

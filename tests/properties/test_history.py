@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.desk import history
+from core.store import history
 from core.store.conversations import SessionId
 from core.store.entries import Entry, Json, Kind
 

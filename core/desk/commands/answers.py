@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.desk import consent, history
+from core.desk import consent
 from core.desk.commands.effects import Case, Effect
 from core.desk.consent import Verdict
-from core.store import consents
+from core.store import consents, history
 from core.store.consents import Consent, ConsentId, ConsentState, Waits
 from core.store.sql import Tx
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.agents.registry import Agents
-from core.desk import history, resets
+from core.desk import resets
 from core.desk.admit import begin, close_suspended
 from core.desk.resets import Policy, ResetReason
 from core.service.notices import Notices
-from core.store import conversations, deliveries, entries, inbox, sessions, turns
+from core.store import conversations, deliveries, entries, history, inbox, sessions, turns
 from core.store.conversations import Conversation, SessionId
 from core.store.deliveries import Parcel, Posted
 from core.store.entries import Draft, Entry, Kind

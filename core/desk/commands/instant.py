@@ -8,12 +8,11 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from core.agents.registry import Agents
-from core.desk import history
 from core.desk.commands.effects import LISTED
 from core.desk.commands.table import COMMANDS, parse
 from core.desk.days import day_start
 from core.service.notices import Notices
-from core.store import conversations, entries, inbox, sessions, turns
+from core.store import conversations, entries, history, inbox, sessions, turns
 from core.store.conversations import Conversation
 from core.store.entries import Entry, Kind
 from core.store.inbox import Waiting
