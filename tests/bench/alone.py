@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from openai import AsyncOpenAI
-from pydantic_ai import Agent, ModelSettings
+from pydantic_ai import Agent, AgentRun, ModelRequestNode, ModelSettings
 from pydantic_ai.messages import ModelMessage, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -37,10 +37,14 @@ class Alone:
             node = run.next_node
             while not isinstance(node, End):
                 if Agent.is_model_request_node(node):
-                    async with node.stream(run.ctx) as events:
-                        async for event in events:
-                            _tell(event, hear)
+                    await _request(node, run, hear)
                 node = await run.next(node)
+
+
+async def _request(node: ModelRequestNode[None, str], run: AgentRun[None, str], hear: Callable[[str], None]) -> None:
+    async with node.stream(run.ctx) as events:
+        async for event in events:
+            _tell(event, hear)
 
 
 def _tell(event: object, hear: Callable[[str], None]) -> None:

@@ -19,7 +19,7 @@ from tests.fakes.models.server import ThreadedModelServer
 STREAM, FIRST, SLOW, AT_ONCE = "bench-stream", "bench-first", "bench-slow", "bench-at-once"
 PER_S = 15.0
 TOKENS = 90
-FIRST_TOKENS = 8
+FIRST_TOKENS = 3
 SLOW_S = 6.0
 ANSWER = "Take the boat; the wind is fair."
 

@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench.figures import Figure
@@ -22,14 +23,14 @@ IMPORTS = "import telegram, sqlalchemy, pysqlite3, pydantic, typer, structlog, a
 
 
 class Running:
-    """One daemon with one Telegram bot."""
+    """One daemon with one Telegram bot. `command` runs it."""
 
-    def __init__(self, config: Path, state: Path) -> None:
+    def __init__(self, config: Path, state: Path, command: Sequence[str | Path] = (FRONTDESK,)) -> None:
         began = time.perf_counter()
         self._process = subprocess.Popen(
-            [FRONTDESK, "run", "--config", config, "--state", state],
+            [*command, "run", "--config", config, "--state", state],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -37,6 +38,11 @@ class Running:
         while json.loads(self._process.stderr.readline())["event"] != "ready":
             pass
         self.ready_s = time.perf_counter() - began
+
+    def said(self) -> str:
+        """The next line of its stdout."""
+        assert self._process.stdout is not None
+        return self._process.stdout.readline()
 
     def resident_mib(self) -> float:
         status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
@@ -52,7 +58,21 @@ class Running:
         return time.perf_counter() - began
 
 
-def _bare_s() -> float:
+def secret(folder: Path, name: str, value: str) -> str:
+    """As a config file names it: the secret itself is in a file of its own."""
+    file = folder / name
+    file.write_text(value, encoding="utf-8")
+    file.chmod(0o600)
+    return f"file:{file}"
+
+
+def telegram(server: ThreadedTelegramServer, folder: Path) -> str:
+    """The bot in a config file."""
+    token = secret(folder, "token", server.token)
+    return f'[bots.telegram]\ntoken = "{token}"\napi_base = "{server.url}"\n'
+
+
+def bare_s() -> float:
     """The interpreter and the libraries alone."""
     began = time.perf_counter()
     subprocess.run([sys.executable, "-c", IMPORTS], check=True)
@@ -65,8 +85,7 @@ async def measure() -> list[Figure]:
         for number in range(STARTS + 1):
             async with new_state() as folder:
                 config, state = folder / "frontdesk.toml", folder / "state"
-                config.write_text(f'[bots.telegram]\ntoken = "{server.token}"\napi_base = "{server.url}"\n')
-                config.chmod(0o600)
+                config.write_text(telegram(server, folder))
                 first = Running(config, state)
                 await asyncio.sleep(0.2)
                 first.end()
@@ -74,7 +93,7 @@ async def measure() -> list[Figure]:
                 await asyncio.sleep(IDLE_S if number == 0 else 0.2)
                 resident.append(second.resident_mib())
                 ends.append(second.end())
-                bare.append(_bare_s())
+                bare.append(bare_s())
                 firsts.append(first.ready_s)
                 seconds.append(second.ready_s)
     alone = statistics.median(bare[1:])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import statistics
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from core.vocabulary import ChatId, Delivery, TextDelta
@@ -22,15 +25,17 @@ from tests.bench.traffic import GrowingBot, message
 
 STREAMS = 64
 CHATS = [ChatId(str(1000 + number)) for number in range(STREAMS)]
-BEFORE = 7
-"""Turns of each history; three more make twenty messages."""
+BEFORE = 6
+"""Turns of each history; with the four that follow the model is shown at most nineteen messages."""
 TURNS = 3
+BARE_TURNS = 2
 LONG_S = TOKENS / PER_S
 RAMP_S = LONG_S
 """Over which the chats begin, so that as many turns begin in every second that follows."""
-WINDOW_S = LONG_S * (TURNS - 1) - 0.5
-"""In which all of them stream."""
-PROBE_S = 0.05
+TAIL_S = 0.5
+"""Before the first of them have had their turns, so that all of them stream in the window."""
+PROBE_S = 0.2
+QUIET_S = 4.0
 MORE_TURNS = 16
 FIRSTS = 40
 
@@ -83,19 +88,21 @@ class Seen:
         return f"{self.cores:.2f} cores; {'; '.join(told_of)}; {self.threads}"
 
 
-async def watched(turn: Turn, late: Lateness, probe: Callable[[], Awaitable[None]] | None, ramp_s: float) -> Seen:
-    """Every chat has its turns, one after the other; what is seen of the window behind the ramp."""
+async def watched(turn: Turn, late: Lateness, turns: int, probe: Callable[[], Awaitable[None]] | None = None) -> Seen:
+    """Every chat has its turns, one after the other; what is seen of the window behind the ramp. One turn each: all
+    begin in one moment, and all of it is seen."""
+    ramp_s = RAMP_S if turns > 1 else 0.0
     ticks, intake_s = Ticks(), list[float]()
-    probing = asyncio.create_task(_probe(probe, intake_s)) if probe is not None else None
+    probing = asyncio.create_task(_receive(probe, intake_s)) if probe is not None else None
     async with asyncio.TaskGroup() as group:
         for number, chat in enumerate(CHATS):
-            group.create_task(_talk(turn, chat, number * ramp_s / STREAMS, TURNS if ramp_s else 1))
+            group.create_task(_talk(turn, chat, number * ramp_s / STREAMS, turns))
         await asyncio.sleep(ramp_s)
         ticks.start()
         late.open = True
         intake_s.clear()
         cpu, wall, threads = time.process_time(), time.perf_counter(), Threads()
-        await asyncio.sleep(WINDOW_S if ramp_s else LONG_S - 0.5)
+        await asyncio.sleep(LONG_S * max(turns - 1, 1) - TAIL_S)
         cores = (time.process_time() - cpu) / (time.perf_counter() - wall)
         said = threads.said()
         late.open = False
@@ -111,7 +118,7 @@ async def _talk(turn: Turn, chat: ChatId, wait_s: float, turns: int) -> None:
         await turn(chat)
 
 
-async def _probe(probe: Callable[[], Awaitable[None]], took_s: list[float]) -> None:
+async def _receive(probe: Callable[[], Awaitable[None]], took_s: list[float]) -> None:
     while True:
         began = time.perf_counter()
         await probe()
@@ -128,7 +135,7 @@ async def streaming(state: Path, source: Provider, model: str) -> AsyncIterator[
         yield desk
 
 
-async def desks(desk: UnderTest, ramp_s: float) -> Seen:
+async def desks(desk: UnderTest, turns: int) -> Seen:
     late = Lateness()
     assert isinstance(desk.bot, GrowingBot)
     desk.bot.shown = late.see
@@ -139,21 +146,110 @@ async def desks(desk: UnderTest, ramp_s: float) -> Seen:
             if isinstance(event, TextDelta):
                 late.hear(event.text)
 
-    async def probe() -> None:
-        await desk.desk.receive([message(ChatId("1"), bot=PROBE, sent_at=desk.clock.now())])
-
-    seen = await watched(turn, late, probe, ramp_s)
+    seen = await watched(turn, late, turns, partial(_probe, desk))
     await desk.desk.idle()
     return seen
 
 
-async def bare(source: Provider, ramp_s: float) -> Seen:
+async def _probe(desk: UnderTest) -> None:
+    """Somebody else says something, to an agent that needs no model."""
+    await desk.desk.receive([message(ChatId("1"), bot=PROBE, sent_at=desk.clock.now())])
+
+
+async def quiet_intake_s(desk: UnderTest) -> float:
+    """The longest wait for a receipt while nothing streams."""
+    took_s: list[float] = []
+    receiving = asyncio.create_task(_receive(partial(_probe, desk), took_s))
+    await asyncio.sleep(QUIET_S)
+    receiving.cancel()
+    await desk.desk.idle()
+    return max(took_s)
+
+
+async def bare(source: Provider, turns: int) -> Seen:
     late = Lateness()
     histories = dict.fromkeys(CHATS, told(2 * BEFORE))
+    gc.collect()
+    gc.freeze()
     async with alone(source, STREAM) as model:
 
         async def turn(chat: ChatId) -> None:
             await model.answer(histories[chat], late.hear)
             histories[chat] = [*histories[chat], *histories[chat][:2]]
 
-        return await watched(turn, late, None, ramp_s)
+        return await watched(turn, late, turns)
+
+
+async def first_tokens(desk: UnderTest) -> list[float]:
+    """Seconds from the first piece's way into the wire to the bot's first call, one chat at a time."""
+    shown: dict[ChatId, float] = {}
+
+    def see(delivery: Delivery, at_s: float) -> None:
+        shown.setdefault(delivery.address.chat, at_s - float(delivery.text.split()[0]))
+
+    assert isinstance(desk.bot, GrowingBot)
+    desk.bot.shown = see
+    for chat in CHATS[:FIRSTS]:
+        [receipt] = await desk.desk.receive([message(chat, sent_at=desk.clock.now())])
+        await desk.desk.settled(receipt.row)
+    return [*shown.values()]
+
+
+async def measure() -> list[Figure]:
+    async with provider() as source, new_state() as state, streaming(state, source, STREAM) as desk:
+        quiet_s = await quiet_intake_s(desk)
+        steady = await desks(desk, TURNS)
+        at_once = await desks(desk, 1)
+    async with provider() as plain:
+        alone_steady = await bare(plain, BARE_TURNS)
+        alone_at_once = await bare(plain, 1)
+    async with provider() as source, new_state() as state, streaming(state, source, FIRST) as desk:
+        firsts = statistics.quantiles((await first_tokens(desk))[4:], n=20)
+    for name, seen in (("desk", steady), ("at once", at_once), ("bare", alone_steady), ("bare at once", alone_at_once)):
+        print(f"streams, {name}: {seen.said()}", file=sys.stderr, flush=True)
+    return [
+        *_figures(steady, alone_steady, quiet_s),
+        Figure(
+            what="worst lateness of any of them if all are asked in one moment",
+            value=at_once.late.worst_s * 1000,
+            unit="ms",
+            budget=250,
+            bare=alone_at_once.late.worst_s * 1000,
+        ),
+        Figure(what="first token sent → preview shown, p50", value=firsts[9] * 1000, unit="ms", budget=50),
+        Figure(what="first token sent → preview shown, p95", value=firsts[18] * 1000, unit="ms", budget=50),
+    ]
+
+
+def _figures(seen: Seen, alone_: Seen, quiet_s: float) -> list[Figure]:
+    """Of the window in which all of them stream, and in every second of which some begin."""
+    return [
+        Figure(
+            what=f"{STREAMS} model agents streaming {PER_S:.0f} tokens/s each: processor",
+            value=seen.cores,
+            unit="cores",
+            budget=1.0,
+            bare=alone_.cores,
+        ),
+        Figure(
+            what="worst lateness of any of them against the model's schedule",
+            value=seen.late.worst_s * 1000,
+            unit="ms",
+            budget=250,
+            bare=alone_.late.worst_s * 1000,
+        ),
+        Figure(
+            what="intake meanwhile: longest wait for a receipt (bare: while nothing streams)",
+            value=max(seen.intake_s) * 1000,
+            unit="ms",
+            budget=20,
+            bare=quiet_s * 1000,
+        ),
+        Figure(
+            what="main loop meanwhile: longest stall (bare: of the loop that streams)",
+            value=seen.ticks.worst_s * 1000,
+            unit="ms",
+            budget=20,
+            bare=alone_.ticks.worst_s * 1000,
+        ),
+    ]

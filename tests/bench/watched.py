@@ -1,0 +1,52 @@
+"""`python -m tests.bench.watched run ...`: as `frontdesk run ...`, with its main loop watched while models are loaded.
+
+Prints one line of JSON to stdout once they are: `stall_s` and `loaded_s`, both from the moment that loading began.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+import core.main
+from config.load import Loaded
+from core.agents.backend import ModelBackend
+from core.cli.app import main
+from tests.bench.lateness import Ticks
+
+AFTER_S = 0.5
+"""What loading leaves behind may hold up the loop a little later."""
+
+_serve = core.main.serve
+_warm = ModelBackend.warm
+_reports: list[asyncio.Task[None]] = []
+
+
+async def serve(loaded: Loaded, *, stdin: bool) -> int:
+    ticks = Ticks()
+
+    def warm(backend: ModelBackend) -> None:
+        if not _reports:
+            ticks.start()
+            _warm(backend)
+            _reports.append(asyncio.create_task(_report(backend, ticks)))
+        else:
+            _warm(backend)
+
+    ModelBackend.warm = warm  # type: ignore[method-assign, assignment]  # the daemon itself tells nobody when it begins
+    return await _serve(loaded, stdin=stdin)
+
+
+async def _report(backend: ModelBackend, ticks: Ticks) -> None:
+    began = time.perf_counter()
+    await backend.engine()
+    loaded_s = time.perf_counter() - began
+    await asyncio.sleep(AFTER_S)
+    ticks.stop()
+    print(json.dumps({"stall_s": ticks.worst_s, "loaded_s": loaded_s}), flush=True)
+
+
+if __name__ == "__main__":
+    core.main.serve = serve
+    main()
