@@ -23,6 +23,7 @@ from core.desk.desk import Desk
 from core.errors import VerbFailed
 from core.ports import Bot
 from core.service import logs, schedule
+from core.service.garbage import Garbage
 from core.service.notices import Notices
 from core.service.schedule import Chores
 from core.service.socket import SOCKET_NAME, Verb
@@ -109,7 +110,8 @@ class Daemon:
         for name in self.bots:
             house.outbox.hold(name)
         status = DaemonStatus(house, health)
-        chores = Chores(house, desk, self._lose)
+        garbage = Garbage(self._clock)
+        chores = Chores(house, desk, self._lose, garbage)
         stack.push_async_callback(house.agents.close)
         await desk.start()
         stack.push_async_callback(desk.close)
@@ -127,8 +129,7 @@ class Daemon:
         stack.push_async_callback(schedule.start(chores, self._clock, self._settings.session.sweep_s).stop)
         self._listen_to_signals()
         status.ready = True
-        gc.freeze()
-        gc.enable()
+        garbage.begin()
         house.agents.warm()
         log.info("ready", bots=list(self.bots), state=str(self._loaded.state_dir))
         await self._stop.wait()

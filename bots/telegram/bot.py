@@ -16,6 +16,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
+import anyio._backends._asyncio  # noqa: F401  # the first request would import these two, on the loop
+import httpcore  # noqa: F401
 import httpx
 import telegram
 from telegram import error as sdk

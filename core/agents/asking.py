@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -215,11 +216,11 @@ class Asking:
             self._crossing.say(Suspend())
 
     async def _request(self, node: ModelRequestNode[Deps, Answered], run: Run) -> None:
-        async with asyncio.timeout(None) as patience:
-            async with node.stream(run.ctx) as events:
-                async for event in events:
-                    patience.reschedule(asyncio.get_running_loop().time() + self._limits.silence_s)
-                    self._hear(event)
+        first = self._role.preparation.turn() if self._role.chosen.tells_when_sent else nullcontext()
+        async with first, asyncio.timeout(None) as patience, node.stream(run.ctx) as events:
+            async for event in events:
+                patience.reschedule(asyncio.get_running_loop().time() + self._limits.silence_s)
+                self._hear(event)
 
     def _hear(self, event: object) -> None:
         match event:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from functools import partial
@@ -16,7 +17,7 @@ import structlog
 
 from config.agents import ModelAgentSettings
 from core.agents.agent import AgentEvent, AgentSpec, TurnContext
-from core.agents.crossing import Crossing
+from core.agents.crossing import Crossing, Ferry
 from core.agents.tool_status import ToolServerStatus
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 log = structlog.get_logger("frontdesk.agents")
 
 T = TypeVar("T")
+
+SWITCH_S = 0.0002
+"""How long a thread keeps the interpreter while others want it. By default 5 ms: a unit of the store gives it up at
+every step of SQLite and then waited so long for each while models streamed, over 100 ms in all; with this, 11 ms
+(`python -m tests.bench streams`)."""
 
 
 class ModelAgent:
@@ -39,8 +45,8 @@ class ModelAgent:
         self._spec = spec
 
     async def run(self, turn: TurnContext) -> AsyncIterator[AgentEvent]:
-        engine, loop = await self._backend.engine()
-        crossing = Crossing(turn, loop)
+        engine, ferry = await self._backend.engine()
+        crossing = Crossing(turn, ferry)
         events = crossing.events(engine.answer(self._spec, crossing))
         try:
             async for event in events:
@@ -58,6 +64,7 @@ class ModelBackend:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._ready: asyncio.Future[Engine] | None = None
+        self._ferry: Ferry | None = None
         self._unwanted = False
         """Closed before it was loaded: the thread ends then, and nobody waits for that."""
 
@@ -78,6 +85,7 @@ class ModelBackend:
         """Start loading what models need, in the thread that they will run in."""
         if self._ready is not None:
             return
+        sys.setswitchinterval(SWITCH_S)
         self._loop = asyncio.new_event_loop()
         self._ready = asyncio.get_running_loop().create_future()
         self._ready.add_done_callback(_looked_at)
@@ -117,17 +125,20 @@ class ModelBackend:
             if collecting:
                 gc.enable()
 
-    async def engine(self) -> tuple[Engine, asyncio.AbstractEventLoop]:
-        """The engine and its loop, once they are there. Raises what kept them from being."""
+    async def engine(self) -> tuple[Engine, Ferry]:
+        """The engine, once it is there, and the way to its loop. Raises what kept it from being."""
         self.warm()
         if self._ready is None or self._loop is None:
             raise RuntimeError("warm started nothing")
-        return await asyncio.shield(self._ready), self._loop
+        engine = await asyncio.shield(self._ready)
+        if self._ferry is None:
+            self._ferry = Ferry(asyncio.get_running_loop(), self._loop)
+        return engine, self._ferry
 
     async def sum_up(self, spec: AgentSpec, history: list[Entry], topic: str) -> Summed | None:
         """A summary of the older part of a history; cancelled with its caller."""
-        engine, loop = await self.engine()
-        return await _over_there(loop, engine.sum_up(spec, history, topic))
+        engine, ferry = await self.engine()
+        return await _over_there(ferry.agents, engine.sum_up(spec, history, topic))
 
     async def tidy(self) -> None:
         """Let go of what nobody needed for a while."""

@@ -1,8 +1,8 @@
 """Between the turn on the main loop and its agent on the agents' loop.
 
 Models' SDKs do work in proportion to the history on the loop that they run on, so they have one of their own. What an
-agent says crosses gathered: the first piece at once, the rest every 20 ms. What it asks of the turn crosses in the same
-order, and is carried out by the turn's own task.
+agent says crosses gathered: its first piece at once, the rest with what all other agents say, every 20 ms. What it asks
+of the turn crosses in the same order, and is carried out by the turn's own task.
 """
 
 from __future__ import annotations
@@ -40,16 +40,46 @@ class _Over:
 _Item = AgentEvent | _Asked | _Over
 
 
+class Ferry:
+    """Takes what was gathered in all crossings over at once, so that the main loop is woken fifty times a second and
+    not for every piece. Used on the agents' loop."""
+
+    def __init__(self, main: asyncio.AbstractEventLoop, agents: asyncio.AbstractEventLoop) -> None:
+        self.main = main
+        self.agents = agents
+        self._waiting: dict[Crossing, None] = {}
+        self._leaves: asyncio.TimerHandle | None = None
+
+    def wait(self, crossing: Crossing) -> None:
+        """What this crossing has gathered goes with the next one."""
+        self._waiting[crossing] = None
+        if self._leaves is None:
+            self._leaves = self.agents.call_later(GATHER_S, self._leave)
+
+    def _leave(self) -> None:
+        self._leaves = None
+        waiting, self._waiting = self._waiting, {}
+        loads = [(crossing, load) for crossing in waiting if (load := crossing.take())]
+        if loads:
+            self.main.call_soon_threadsafe(_land, loads)
+
+
+def _land(loads: list[tuple[Crossing, list[_Item]]]) -> None:
+    for crossing, load in loads:
+        crossing.arrive(load)
+
+
 class Crossing:
     """One agent's answer to one turn. `say` and `ask` are the agent's, `events` is the turn's."""
 
-    def __init__(self, turn: TurnContext, agents: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, turn: TurnContext, ferry: Ferry) -> None:
         self._turn = turn
-        self._main = asyncio.get_running_loop()
-        self._agents = agents
+        self._ferry = ferry
+        self._main = ferry.main
+        self._agents = ferry.agents
         self._work: asyncio.Task[None] | None = None
         self._gathered: list[_Item] = []
-        self._flush: asyncio.TimerHandle | None = None
+        self._spoke = False
         self._came: deque[_Item] = deque()
         self._wake = asyncio.Event()
         self._over: _Over | None = None
@@ -65,18 +95,20 @@ class Crossing:
             self._gathered[-1] = ThinkingDelta(text=last.text + event.text)
         else:
             self._gathered.append(event)
-        if self._flush is None:
+        if self._spoke:
+            self._ferry.wait(self)
+        else:
+            self._spoke = True
             self._cross()
-            self._flush = self._agents.call_later(GATHER_S, self._later)
 
-    def _later(self) -> None:
-        self._flush = self._agents.call_later(GATHER_S, self._later) if self._gathered else None
-        self._cross()
+    def take(self) -> list[_Item]:
+        """What was gathered; it is on its way from here on."""
+        items, self._gathered = self._gathered, []
+        return items
 
     def _cross(self) -> None:
         if self._gathered:
-            items, self._gathered = self._gathered, []
-            self._main.call_soon_threadsafe(self._arrive, items)
+            self._main.call_soon_threadsafe(self.arrive, self.take())
 
     async def ask(self, do: Callable[[TurnContext], Awaitable[T]]) -> T:
         """Let the turn do something, after all that was said before. Raises what it raises."""
@@ -106,8 +138,6 @@ class Crossing:
     def _end(self, work: asyncio.Task[None]) -> None:
         self._gathered.append(_Over(None if work.cancelled() else work.exception()))
         self._cross()
-        if self._flush is not None:
-            self._flush.cancel()
 
     def _stop(self) -> None:
         if self._work is not None:
@@ -115,7 +145,8 @@ class Crossing:
 
     # on the main loop
 
-    def _arrive(self, items: list[_Item]) -> None:
+    def arrive(self, items: list[_Item]) -> None:
+        """What has crossed."""
         self._came.extend(items)
         self._wake.set()
 

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import anyio._backends._asyncio  # noqa: F401  # the first request would, and others wait meanwhile
+import structlog
+
 from config.agents import ModelAgentSettings
 from core.agents import compaction
 from core.agents.agent import AgentSpec
 from core.agents.asking import Asking, graph
 from core.agents.compaction import Summed
 from core.agents.crossing import Crossing
+from core.agents.preparation import Preparation
 from core.agents.providers import Providers, load
 from core.agents.role import Role
 from core.agents.tool_status import ToolServerStatus
 from core.agents.toolbox import Toolbox
+from core.errors import ConfigError
 from core.store.entries import Entry
+
+log = structlog.get_logger("frontdesk.agents")
 
 
 class Engine:
@@ -24,8 +31,18 @@ class Engine:
         self._agents = agents
         self._providers = Providers(proxy)
         self._graph = graph()
+        self._preparation = Preparation()
         self._toolboxes = {name: Toolbox(settings, name, proxy) for name, settings in agents.items()}
         load(name for one in agents.values() for name in (*one.choices.values(), *one.fallbacks))
+        self._make_models()
+
+    def _make_models(self) -> None:
+        """Before anybody waits for them: the first use of a model brings as many modules and objects as its SDK."""
+        for name, settings in self._agents.items():
+            try:
+                self._providers.model(settings, settings.model, name)
+            except ConfigError as fault:
+                log.error("model_unusable", agent=name, why=str(fault))  # noqa: TRY400  # its words say it all
 
     async def start(self) -> None:
         """Start the tool servers; once, before anything else."""
@@ -56,6 +73,7 @@ class Engine:
             chosen=self._providers.model(settings, spec.model, spec.name),
             instructions=spec.instructions,
             toolbox=self._toolboxes[spec.name],
+            preparation=self._preparation,
         )
 
     async def close(self) -> None:

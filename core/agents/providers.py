@@ -18,6 +18,7 @@ from pydantic_ai.providers import Provider, infer_provider_class
 
 from config.agents import ModelAgentSettings
 from config.model_names import provider_of
+from core.agents.preparation import sent
 from core.agents.tls import context as tls
 from core.agents.transcript import readable, system_of
 from core.errors import ConfigError
@@ -32,11 +33,12 @@ NO_KEY = "no-key"
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """A model with its fallbacks. `systems`: whose responses they read, see `system_of`. `window`: what it takes in,
-    in tokens, where that is known."""
+    in tokens, where that is known. `tells_when_sent`: a request is known to have left, see `preparation`."""
 
     model: Model
     systems: frozenset[str]
     window: int | None
+    tells_when_sent: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class Providers:
     def __init__(self, proxy: str | None) -> None:
         self._proxy = proxy
         self._providers: dict[_Configuration, tuple[Provider[object], httpx2.AsyncClient | None]] = {}
+        self._silent: set[str] = set()
+        """Providers whose requests go through clients of their own."""
         self._chosen: dict[tuple[str, str], Chosen] = {}
 
     def model(self, agent: ModelAgentSettings, name: str, digest: str) -> Chosen:
@@ -75,12 +79,14 @@ class Providers:
         return known
 
     def _choose(self, agent: ModelAgentSettings, name: str) -> Chosen:
-        models = [self._model(agent, one) for one in (name, *(other for other in agent.fallbacks if other != name))]
+        names = (name, *(other for other in agent.fallbacks if other != name))
+        models = [self._model(agent, one) for one in names]
         window = agent.context.window or models[0].profile.get("context_window")
         return Chosen(
             model=models[0] if len(models) == 1 else FallbackModel(*map(_Reader, models)),
             systems=frozenset(map(system_of, models)),
             window=window,
+            tells_when_sent=all(_family(provider_of(one)) not in self._silent for one in names),
         )
 
     def _model(self, agent: ModelAgentSettings, name: str) -> Model:
@@ -113,6 +119,8 @@ class Providers:
         made = infer_provider_class(provider)
         takes = inspect.signature(made.__init__).parameters
         client = self._client(configuration) if "http_client" in takes else None
+        if client is None:
+            self._silent.add(configuration.provider)
         key = configuration.key or (NO_KEY if configuration.base_url is not None else None)
         given = {"base_url": configuration.base_url, "api_key": key, "http_client": client}
         return made(**{name: value for name, value in given.items() if name in takes and value is not None}), client
@@ -121,7 +129,10 @@ class Providers:
         limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)
         transport = httpx2.AsyncHTTPTransport(verify=tls(), limits=limits, proxy=self._proxy)
         timeout = httpx2.Timeout(configuration.silence_s, connect=configuration.connect_s)
-        return create_async_httpx2_client(timeout=timeout, transport=transport)
+        client = create_async_httpx2_client(timeout=timeout, transport=transport)
+        hooks = client.event_hooks
+        client.event_hooks = {**hooks, "request": [*hooks["request"], sent]}
+        return client
 
     async def close(self) -> None:
         """Close every connection."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from config.agents import ModelAgentSettings
+from core.agents.preparation import Preparation
 from core.agents.providers import Chosen
 from core.agents.toolbox import Toolbox
 
@@ -17,3 +18,4 @@ class Role:
     chosen: Chosen
     instructions: str
     toolbox: Toolbox
+    preparation: Preparation

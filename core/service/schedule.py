@@ -15,6 +15,7 @@ from core.desk.desk import Desk
 from core.desk.house import House
 from core.errors import StoreError, StoreLocked
 from core.ports import Clock
+from core.service.garbage import Garbage
 from core.service.retention import HEARTBEAT, Retention
 from core.store import attachments, chores, consents, facts, inbox, search, sessions
 from core.store.sql import Tx
@@ -33,8 +34,16 @@ POLICY = "policy_digest"
 class Chores:
     """What is done from time to time. Each may be called directly; none needs the scheduler."""
 
-    def __init__(self, house: House, desk: Desk, dispossessed: Callable[[], None] = lambda: None) -> None:
-        """`dispossessed` is called when another daemon has taken over the store."""
+    def __init__(
+        self,
+        house: House,
+        desk: Desk,
+        dispossessed: Callable[[], None] = lambda: None,
+        garbage: Garbage | None = None,
+    ) -> None:
+        """`dispossessed` is called when another daemon has taken over the store. `garbage`: None leaves the collector
+        as it is."""
+        self._garbage = garbage
         self._house = house
         self._desk = desk
         self._dispossessed = dispossessed
@@ -63,6 +72,8 @@ class Chores:
         self._house.cache.evict_idle(self._house.clock.monotonic())
         self._house.outbox.prune()
         await self._house.agents.tidy()
+        if self._garbage is not None:
+            self._garbage.look(quiet=self._house.slots.taken == 0)
 
     async def index(self) -> None:
         """Bring the search index up to date, in small units."""
