@@ -65,6 +65,8 @@ class ModelBackend:
         self._thread: threading.Thread | None = None
         self._ready: asyncio.Future[Engine] | None = None
         self._ferry: Ferry | None = None
+        self._stop = asyncio.Event()
+        """The thread is to end; set on its loop."""
         self._unwanted = False
         """Closed before it was loaded: the thread ends then, and nobody waits for that."""
 
@@ -102,8 +104,7 @@ class ModelBackend:
             return
         main.call_soon_threadsafe(self._has_loaded, ready, engine, loop)
         try:
-            loop.run_until_complete(engine.start())
-            loop.run_forever()
+            loop.run_until_complete(self._serve(engine))
             _finish(loop)
         finally:
             loop.close()
@@ -111,7 +112,11 @@ class ModelBackend:
     def _has_loaded(self, ready: asyncio.Future[Engine], engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
         _settle(ready, partial(ready.set_result, engine))
         if self._unwanted:
-            loop.call_soon_threadsafe(loop.stop)
+            loop.call_soon_threadsafe(self._stop.set)
+
+    async def _serve(self, engine: Engine) -> None:
+        await engine.start()
+        await self._stop.wait()
 
     def _load(self) -> Engine:
         collecting = gc.isenabled()
@@ -163,7 +168,7 @@ class ModelBackend:
         if engine is not None and self._loop is not None and self._thread is not None:
             thread, self._thread = self._thread, None
             await _over_there(self._loop, engine.close())
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop.call_soon_threadsafe(self._stop.set)
             await asyncio.to_thread(thread.join)
 
 
