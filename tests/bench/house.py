@@ -18,6 +18,7 @@ from core.clock import SystemClock
 from core.desk.desk import Desk
 from core.desk.house import House
 from core.service import logs
+from core.service.garbage import Garbage
 from core.service.schedule import Chores
 from core.service.supervisor import BotHealth
 from core.store import facts
@@ -31,6 +32,8 @@ AgentTable = Mapping[str, object]
 
 PROBE = BotName("probe")
 """A bot whose chats the offline agent answers, whoever answers the others."""
+
+THRESHOLDS = gc.get_threshold()
 
 
 class Nowhere(io.StringIO):
@@ -81,13 +84,14 @@ async def under_test(
         if made.house.agents.models is not None:
             await made.house.agents.models.engine()
         gc.collect()
-        gc.freeze()
+        Garbage(SystemClock()).begin()
         yield made
         await made.desk.close()
         await made.house.agents.close()
     finally:
         store.close()
         gc.unfreeze()
+        gc.set_threshold(*THRESHOLDS)
 
 
 def _settings(agent: AgentTable, cached: int, turns: int) -> Settings:
