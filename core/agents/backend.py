@@ -33,6 +33,8 @@ SWITCH_S = 0.0002
 """How long a thread keeps the interpreter while others want it. By default 5 ms: a unit of the store gives it up at
 every step of SQLite and then waited so long for each while models streamed, over 100 ms in all; with this, 11 ms
 (`python -m tests.bench streams`)."""
+FINISHING, FINISHING_S = 50, 0.1
+"""How often, and how far apart, what runs on the agents' loop is told to end."""
 
 
 class ModelAgent:
@@ -177,12 +179,17 @@ async def _over_there(loop: asyncio.AbstractEventLoop, work: Coroutine[None, Non
 
 
 def _finish(loop: asyncio.AbstractEventLoop) -> None:
-    """Let what still runs there come to its end."""
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    if left:
-        loop.run_until_complete(asyncio.wait(left))
+    """Let what still runs there come to its end. Told more than once: fastmcp loses a cancellation that meets the end
+    of a call."""
+    for _ in range(FINISHING):
+        left = asyncio.all_tasks(loop)
+        if not left:
+            break
+        for task in left:
+            task.cancel()
+        loop.run_until_complete(asyncio.wait(left, timeout=FINISHING_S))
+    else:
+        log.error("tasks_do_not_end", tasks=[task.get_name() for task in asyncio.all_tasks(loop)])
     loop.run_until_complete(loop.shutdown_asyncgens())
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -19,6 +20,8 @@ from core.vocabulary import TextDelta, ThinkingDelta
 
 GATHER_S = 0.02
 """How long pieces of an answer are gathered before they cross."""
+STOP_AGAIN_S = 0.2
+"""How long an agent is waited for before it is told again to stop: a library may have lost the first word."""
 
 T = TypeVar("T")
 
@@ -161,11 +164,10 @@ class Crossing:
                 else:
                     yield item
         finally:
-            if self._over is None:
-                self._agents.call_soon_threadsafe(self._stop)
             while self._over is None:
-                if isinstance(await self._next(), _Asked):  # nobody answers it any more
-                    self._agents.call_soon_threadsafe(self._stop)
+                self._agents.call_soon_threadsafe(self._stop)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._next(), STOP_AGAIN_S)
 
     async def _next(self) -> AgentEvent | _Asked | None:
         """What comes next; None: nothing any more."""
