@@ -28,6 +28,8 @@ FrontdeskError                what, and what to tell the person (`user_notice`)
 |   +-- ModelQuota            the account's money or quota is used up
 |   +-- ModelMissing          no model of this name
 |   +-- ModelRejected         the provider refuses the request
+|   +-- ModelUseless          what came is no answer: nothing, or nothing that can be read
+|   +-- ModelUnfit            the model can't be made as it is configured
 |   +-- ContextFull           the conversation is too long for the model
 |   +-- ContentFiltered       the provider's filter stopped it
 |   +-- TurnLimit             the turn's own limits: requests, tokens
@@ -198,6 +200,18 @@ class ModelRejected(AgentError):
     """The provider refuses the request as it is."""
 
     user_notice = "model_rejected"
+
+
+class ModelUseless(AgentError):
+    """What came is no answer: nothing, or nothing that can be read."""
+
+    user_notice = "model_useless"
+
+
+class ModelUnfit(AgentError):
+    """The model can't be made as it is configured. The words say what to do."""
+
+    user_notice = "model_unfit"
 
 
 class ContextFull(AgentError):

@@ -40,7 +40,7 @@ from core.agents.providers import request_settings
 from core.agents.role import Role
 from core.agents.toolbox import Deps
 from core.agents.transcript import messages_of, presentable, response_data, result_data
-from core.errors import AgentError, ContextFull, DayLimit, ModelBusy, ModelKeyRefused, StoreError
+from core.errors import AgentError, ContextFull, DayLimit, ModelBusy, ModelKeyRefused, ModelUseless, StoreError
 from core.store.conversations import SessionId
 from core.store.entries import Entry, Json
 from core.store.history import open_calls, render
@@ -99,6 +99,7 @@ class Asking:
         self._graph = graph
         self._crossing = crossing
         self._limits = role.settings.limits
+        self._chosen = role.chosen
         self._acted = False
         self._servers: Sequence[ToolServer[Deps]] = ()
 
@@ -120,6 +121,9 @@ class Asking:
                 if isinstance(error, ContextFull) and not summed_up and await self._sum_up(known):
                     summed_up = True
                     continue
+                if isinstance(error, ModelUseless) and self._turn_to_fallbacks():
+                    log.warning("model_useless", why=str(error))
+                    continue
                 wait_s = self._wait(error, tries)
                 if wait_s is None:
                     raise error from wordless(fault)
@@ -136,6 +140,13 @@ class Asking:
         used = await self._crossing.ask(lambda turn: turn.desk.tokens_today())
         if used >= most:
             raise DayLimit(f"{used} tokens used today, {most} allowed")
+
+    def _turn_to_fallbacks(self) -> bool:
+        """Ask those that come behind the model from here on; False where there are none, or it is too late."""
+        if self._acted or self._chosen.behind is None:
+            return False
+        self._chosen = self._chosen.behind
+        return True
 
     def _wait(self, error: AgentError, tries: int) -> float | None:
         """How long to wait before the request is made again; None: it is not."""
@@ -164,15 +175,15 @@ class Asking:
         waiting = {str(call.data.get("call")) for call in open_calls(known.entries)}
         allowed = {call for call, answer in known.answers.items() if isinstance(answer, Allowed)} & waiting
         shown = await self._with_files([*known.history, *known.entries])
-        rebuilt = messages_of(shown, role.chosen.systems, frozenset(allowed))
+        rebuilt = messages_of(shown, self._chosen.systems, frozenset(allowed))
         if rebuilt.dropped:
-            log.info("history_not_readable", parts=rebuilt.dropped, systems=sorted(role.chosen.systems))
+            log.info("history_not_readable", parts=rebuilt.dropped, systems=sorted(self._chosen.systems))
         self._servers = role.toolbox.servers(known.session)
         async with self._graph.iter(
             None,
             message_history=rebuilt.messages,
             deferred_tool_results=_approvals(allowed) if allowed else None,
-            model=role.chosen.model,
+            model=self._chosen.model,
             instructions=role.instructions or None,
             deps=Deps(self._crossing),
             model_settings=request_settings(role.settings),
@@ -216,7 +227,7 @@ class Asking:
             self._crossing.say(Suspend())
 
     async def _request(self, node: ModelRequestNode[Deps, Answered], run: Run) -> None:
-        first = self._role.preparation.turn() if self._role.chosen.tells_when_sent else nullcontext()
+        first = self._role.preparation.turn() if self._chosen.tells_when_sent else nullcontext()
         async with first, asyncio.timeout(None) as patience, node.stream(run.ctx) as events:
             async for event in events:
                 patience.reschedule(asyncio.get_running_loop().time() + self._limits.silence_s)

@@ -157,6 +157,11 @@ class ModelBackend:
         engine = self._loaded()
         return engine.tool_servers() if engine is not None else []
 
+    def faults(self) -> list[str]:
+        """What is wrong with models as they are configured."""
+        engine = self._loaded()
+        return list(engine.faults) if engine is not None else []
+
     def _loaded(self) -> Engine | None:
         done = self._ready is not None and self._ready.done() and not self._ready.cancelled()
         if self._ready is None or not done or self._ready.exception() is not None:

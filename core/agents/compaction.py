@@ -125,7 +125,7 @@ async def _summary(told: Sequence[str], role: Role, topic: str, counts: dict[str
 async def _piece_by_piece(pieces: Iterable[str], role: Role, topic: str, counts: dict[str, int]) -> str:
     text = ""
     for piece in pieces:
-        text = await _request(piece, text, role, topic, counts)
+        text = _bound(await _request(piece, text, role, topic, counts), len(piece))
         if not text.strip():
             break  # what was summed up before is lost with it
     return text
@@ -170,6 +170,12 @@ def _told(past: Sequence[Entry]) -> Iterator[str]:
 def _short(given: Json) -> str:
     text = str(given or "")
     return text if len(text) <= TOOL_CHARS else f"{text[:TOOL_CHARS]}… ({len(text)} characters)"
+
+
+def _bound(summary: str, most: int) -> str:
+    """A summary that is longer than what it sums up would leave no room for anything else."""
+    most = max(most, LEAST_CHARS) // 2
+    return summary if len(summary) <= most else f"{summary[:most]}…"
 
 
 def _pieces(told: Sequence[str], size: int) -> Iterator[str]:

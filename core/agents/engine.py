@@ -14,11 +14,11 @@ from core.agents.asking import Asking, graph
 from core.agents.compaction import Summed
 from core.agents.crossing import Crossing
 from core.agents.preparation import Preparation
-from core.agents.providers import Providers, load
+from core.agents.providers import Chosen, Providers, load
 from core.agents.role import Role
 from core.agents.tool_status import ToolServerStatus
 from core.agents.toolbox import Toolbox
-from core.errors import ConfigError
+from core.errors import ConfigError, ModelUnfit
 from core.store.entries import Entry
 
 log = structlog.get_logger("frontdesk.agents")
@@ -34,6 +34,8 @@ class Engine:
         self._preparation = Preparation()
         self._toolboxes = {name: Toolbox(settings, name, proxy) for name, settings in agents.items()}
         load(name for one in agents.values() for name in (*one.choices.values(), *one.fallbacks))
+        self.faults: list[str] = []
+        """What is wrong with models as they are configured, in words for whoever runs the desk."""
         self._make_models()
 
     def _make_models(self) -> None:
@@ -42,7 +44,8 @@ class Engine:
             try:
                 self._providers.model(settings, settings.model, name)
             except ConfigError as fault:
-                log.error("model_unusable", agent=name, why=str(fault))  # noqa: TRY400  # its words say it all
+                self.faults.append(f"[agents.{name}] {fault}")
+                log.error("model_unfit", agent=name, why=str(fault))  # noqa: TRY400  # its words say it all
 
     async def start(self) -> None:
         """Start the tool servers; once, before anything else."""
@@ -70,11 +73,17 @@ class Engine:
         settings = self._agents[spec.name]
         return Role(
             settings=settings,
-            chosen=self._providers.model(settings, spec.model, spec.name),
+            chosen=self._model(spec),
             instructions=spec.instructions,
             toolbox=self._toolboxes[spec.name],
             preparation=self._preparation,
         )
+
+    def _model(self, spec: AgentSpec) -> Chosen:
+        try:
+            return self._providers.model(self._agents[spec.name], spec.model, spec.name)
+        except ConfigError as fault:
+            raise ModelUnfit(str(fault)) from fault
 
     async def close(self) -> None:
         for toolbox in self._toolboxes.values():

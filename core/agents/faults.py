@@ -21,6 +21,7 @@ _KINDS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], Callable[[str
     (ai.ModelRequestRejectedError, errors.ModelRejected),
     (ai.ContentFilterError, errors.ContentFiltered),
     (ai.UsageLimitExceeded, errors.TurnLimit),
+    (ai.UnexpectedModelBehavior, errors.ModelUseless),
 )
 """Narrower kinds first."""
 

@@ -39,6 +39,8 @@ class Chosen:
     systems: frozenset[str]
     window: int | None
     tells_when_sent: bool
+    behind: Chosen | None
+    """Its fallbacks alone, for an answer of its own that is none: what streams is taken for good once it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +77,11 @@ class Providers:
         Raises `ConfigError`."""
         known = self._chosen.get((digest, name))
         if known is None:
-            known = self._chosen[digest, name] = self._choose(agent, name)
+            names = (name, *(other for other in agent.fallbacks if other != name))
+            known = self._chosen[digest, name] = self._choose(agent, names)
         return known
 
-    def _choose(self, agent: ModelAgentSettings, name: str) -> Chosen:
-        names = (name, *(other for other in agent.fallbacks if other != name))
+    def _choose(self, agent: ModelAgentSettings, names: tuple[str, ...]) -> Chosen:
         models = [self._model(agent, one) for one in names]
         window = agent.context.window or models[0].profile.get("context_window")
         return Chosen(
@@ -87,6 +89,7 @@ class Providers:
             systems=frozenset(map(system_of, models)),
             window=window,
             tells_when_sent=all(_family(provider_of(one)) not in self._silent for one in names),
+            behind=self._choose(agent, names[1:]) if len(names) > 1 else None,
         )
 
     def _model(self, agent: ModelAgentSettings, name: str) -> Model:

@@ -38,6 +38,11 @@ def load_factory(spec: AgentSpec) -> AgentFactory:
             f'[agents.{spec.name}] backend = "{spec.backend}": {error}. '
             "The module must be importable (installed, or on PYTHONPATH) and hold that function"
         ) from error
+    except (Exception, SystemExit) as error:  # agent: somebody else's module may raise anything
+        raise ConfigError(
+            f'[agents.{spec.name}] backend = "{spec.backend}": importing it raises {type(error).__name__}; '
+            f'`python -c "import {module}"` shows where'
+        ) from error
     if not callable(factory):
         raise ConfigError(f'[agents.{spec.name}] backend = "{spec.backend}": {name} is not a function')
     made: AgentFactory = factory
@@ -117,6 +122,10 @@ class Agents:
     def tool_servers(self) -> list[ToolServerStatus]:
         """How each tool server is."""
         return self.models.tool_servers() if self.models is not None else []
+
+    def faults(self) -> list[str]:
+        """What is wrong with models as they are configured; known once they are loaded."""
+        return self.models.faults() if self.models is not None else []
 
     async def close(self) -> None:
         """When no turn runs any more."""

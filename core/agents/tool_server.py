@@ -169,7 +169,8 @@ class ToolServer(Generic[D]):
     async def tools(self, ctx: RunContext[D], toolset: AbstractToolset[D]) -> dict[str, ToolsetTool[D]]:
         """What may be used of it, by full name; what it had last where it is down just now. Waits for its first start.
         `toolset` is whose tools they are for the run."""
-        await self._tried.wait()
+        with contextlib.suppress(TimeoutError):  # it may take as long again to end
+            await asyncio.wait_for(self._tried.wait(), self.settings.timeout_s)
         current = self._toolset
         if current is not None:
             try:

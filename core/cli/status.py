@@ -31,5 +31,8 @@ def status(
     print_rows(rows_of(found, "bots"), _BOTS, empty="no bots")
     if "tools" in row_of(found):
         print_rows(rows_of(found, "tools"), _TOOLS, empty="")
+    faults = row_of(found).get("faults")
+    for fault in faults if isinstance(faults, list) else []:
+        print_line(f"fault: {fault}")
     for part in ("turns", "cache", "inbox", "outbox"):
         print_counts(part, row_of(found, part))

@@ -13,7 +13,7 @@ from core.service.notices import Notices
 from core.store import consents, conversations, entries, history, inbox, sessions, turns
 from core.store.consents import Ask, Consent, ConsentState, Waits
 from core.store.conversations import Conversation, ConversationId
-from core.store.entries import Draft, Entry, Kind
+from core.store.entries import Draft, Entry, Json, Kind
 from core.store.inbox import Arrival, Fate, Lane, Waiting
 from core.store.sql import Tx
 from core.store.turns import Turn
@@ -24,8 +24,8 @@ GO_ON = "go_on"
 ACCOUNT = "desk"
 """Of rows of our own making, in place of a platform's account."""
 EXPIRES_AFTER = timedelta(minutes=15)
-SHOWN_CHARS = 1500
-"""Of a call's arguments that a person is shown."""
+SHOWN_CHARS, VALUE_CHARS = 3000, 300
+"""Of a call's arguments that a person is shown, and of one value in them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,18 +128,39 @@ def asked(calls: Sequence[tuple[Ask, Entry]], notices: Notices) -> str:
 
 
 def _fenced(arguments: str, notices: Notices) -> str:
-    arguments = _indented(arguments)
-    shown = arguments[:SHOWN_CHARS]
+    """Every argument, so that none hides behind another: long values are cut one by one, what can't be seen is
+    spelled."""
+    shown = _spelled(_indented(arguments, notices))
+    cut = ""
+    if len(shown) > SHOWN_CHARS:
+        shown, cut = shown[:SHOWN_CHARS], f"\n{notices.say('consent_cut', chars=len(shown))}"
     fence = "```"
     while fence in shown:
         fence += "`"
-    cut = f"\n{notices.say('consent_cut', chars=len(arguments))}" if len(shown) < len(arguments) else ""
     return f"{fence}json\n{shown}\n{fence}{cut}"
 
 
-def _indented(arguments: str) -> str:
+def _indented(arguments: str, notices: Notices) -> str:
     """JSON as people read it; what is none stays as it is."""
     try:
-        return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
+        return json.dumps(_shortened(json.loads(arguments), notices), indent=2, ensure_ascii=False)
     except ValueError:
         return arguments
+
+
+def _shortened(value: Json, notices: Notices) -> Json:
+    match value:
+        case str():
+            cut = notices.say("consent_value_cut", chars=len(value))
+            return value if len(value) <= VALUE_CHARS else f"{value[:VALUE_CHARS]}{cut}"
+        case Mapping():
+            return {name: _shortened(inner, notices) for name, inner in value.items()}
+        case Sequence():
+            return [_shortened(inner, notices) for inner in value]
+        case _:
+            return value
+
+
+def _spelled(text: str) -> str:
+    """Invisible characters and those that turn the direction of writing, as JSON spells them."""
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)

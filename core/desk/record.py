@@ -46,6 +46,10 @@ class Closed:
     posted: tuple[Posted, ...]
 
 
+_REASONS = {Outcome.CANCELLED: history.STOPPED, Outcome.FAILED: history.FAILED}
+"""What a call that has no result gets for one, by how its turn ended."""
+
+
 def record(tx: Tx, conversation: ConversationId, fence: int, turn: Turn, ending: Ending, now: datetime) -> Closed:
     """Close a turn as the conversation's owner. Raises `FenceLost`."""
     conversations.own(tx, conversation, fence)
@@ -69,7 +73,7 @@ def _drafts(tx: Tx, turn: Turn, ending: Ending) -> list[Draft]:
     drafts: list[Draft] = []
     if ending.called and ending.outcome is not Outcome.SUSPENDED:
         calls = history.open_calls(entries.of_session(tx, turn.session, after=turn.user_seq))
-        reason = history.STOPPED if ending.outcome is Outcome.CANCELLED else history.CLOSED_BY_KILL
+        reason = _REASONS.get(ending.outcome, history.CLOSED_BY_KILL)
         drafts += [
             Draft(
                 kind=Kind.TOOL_RESULT,

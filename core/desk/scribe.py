@@ -67,7 +67,7 @@ class Scribe:
         self._ended: list[Said] = []
         self._tail: list[str] = []
         self._said: list[str] = []
-        self._between = False
+        self._between = self._pondering = False
         self._commits: set[asyncio.Task[list[Entry]]] = set()
 
     def hear(self, text: str) -> str:
@@ -78,10 +78,17 @@ class Scribe:
         shown = clean
         if self._between:
             shown = clean.lstrip()
-            self._between = not shown
+            self._between = self._pondering = not shown
             shown = f"{BREAK}{shown}" if shown else ""
         self._said.append(shown)
         return shown
+
+    def ponder(self, text: str) -> None:
+        """A piece of what a model thinks, for an agent that shows it: a quotation before the answer. It is in no entry
+        of its own, and the model does not see it again as something that was said."""
+        quoted = storable(text).replace("\n", "\n> ")
+        self._said.append(quoted if self._pondering else f"{BREAK if self.text.strip() else ''}> {quoted}")
+        self._pondering = self._between = True
 
     def responded(self, data: Mapping[str, Json]) -> None:
         """What was heard since the last response is one."""

@@ -150,7 +150,7 @@ class RunningTurn:
             if not self._scribe.closed and self._given_up_s is None:
                 self._fail("agent_failed", AgentError("the agent cancelled itself"))
             raise
-        except Exception as error:  # noqa: BLE001  # agent: whatever it raises fails this turn only, and is logged
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # agent: whatever it raises fails this turn only, and is logged
             if self._given_up_s is None:
                 self._fail(error.user_notice if isinstance(error, AgentError) else "agent_failed", error)
 
@@ -174,7 +174,8 @@ class RunningTurn:
                     self._preview.show()
                 if shown:
                     self._house.live.publish(self.rows, TextDelta(text=shown))
-            case ThinkingDelta():
+            case ThinkingDelta(text=thought):
+                self._scribe.ponder(thought)
                 self._house.live.publish(self.rows, event)
             case Responded(data=data):
                 self._scribe.responded(data)

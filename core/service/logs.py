@@ -16,11 +16,15 @@ OURS = ("bots", "core", "config")
 """Every other logger is a library's and is heard from warnings on: some write addresses, tokens included, at INFO."""
 
 
+SHORTEST = 4
+"""Characters of a secret: what is shorter protects nothing, and masking it would make the log unreadable."""
+
+
 class Mask:
     """Replaces every secret in every text of an event, tracebacks included."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        known = sorted({secret for secret in secrets if secret}, key=len, reverse=True)
+        known = sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, known))) if known else None
 
     def text(self, text: str) -> str:

@@ -58,7 +58,12 @@ ENGLISH = {
         "My account with the model's provider is used up; whoever runs me has to look at it. (reference {reference})"
     ),
     "model_missing": "The provider has no such model; /model chooses another. (reference {reference})",
-    "model_rejected": "The model's provider refused this request. /retry tries again. (reference {reference})",
+    "model_rejected": (
+        "The model's provider refused this request. /retry tries again; if it goes on like that, /undo or /reset. "
+        "(reference {reference})"
+    ),
+    "model_useless": "The model gave no usable answer. /retry tries again. (reference {reference})",
+    "model_unfit": "My model is not set up as it has to be; whoever runs me has to look. (reference {reference})",
     "model_context_full": (
         "This conversation is too long for the model. /compact sums it up, /reset begins anew. (reference {reference})"
     ),
@@ -76,17 +81,19 @@ ENGLISH = {
     # long conversations
     "compact_done": "Summed up: the agent goes on from a summary and the last messages; the transcript keeps all.",
     "compact_nothing": "There is nothing to sum up yet.",
-    "compact_failed": "That could not be summed up, so nothing changed. Try again later.",
+    "compact_failed": "That could not be summed up, so nothing changed. Try again later, or begin anew with /reset.",
     "compact_no_model": "This agent has no model that could sum up.",
     # consent
     "consent_ask": "I would like to do this ({count}), and need your word first:",
     "consent_call": "**{tool}** (id {id})",
     "consent_cut": "(the first part of {chars} characters)",
+    "consent_value_cut": "… ({chars} characters)",
     "consent_how": (
         "/approve allows it, /deny does not; with several, add the id or “all”. Good for {minutes} minutes; another "
         "message drops it."
     ),
     "consent_none": "Nothing waits for your word here.",
+    "consent_expired": "That question has expired; ask again if you want it done.",
     "consent_which": "{count} calls wait: /approve ID or /deny ID, or “all”: {ids}",
     "consent_settled": "That call is {state} already.",
     "consent_is_approved": "allowed",

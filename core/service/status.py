@@ -59,11 +59,11 @@ class DaemonStatus:
             },
             "inbox": {"pending": pending},
             "outbox": {name: outbox.get(name, 0) for name in OUTBOX},
-            **self._tools(),
+            **self._agents(),
         }
 
-    def _tools(self) -> dict[str, Json]:
-        """Where there are tool servers, how each is."""
+    def _agents(self) -> dict[str, Json]:
+        """Where there are tool servers, how each is; where something is wrong with a model, what."""
         servers: list[Json] = [
             {
                 "agent": server.agent,
@@ -74,7 +74,8 @@ class DaemonStatus:
             }
             for server in self._house.agents.tool_servers()
         ]
-        return {"tools": servers} if servers else {}
+        faults: list[Json] = list(self._house.agents.faults())
+        return {**({"tools": servers} if servers else {}), **({"faults": faults} if faults else {})}
 
     def push(self, posted: Posted) -> None:
         self._house.outbox.push([posted])

@@ -13,7 +13,7 @@ from core.store.conversations import ConversationId
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import consents, turns
 from core.store.turns import Turn
-from core.vocabulary import TurnId
+from core.vocabulary import Address, TurnId
 
 ConsentId = NewType("ConsentId", str)
 """Random, unique in the store; what a person types or a button carries."""
@@ -71,6 +71,7 @@ _OPEN_IN = Sql(
 )
 _OF_TURN = Sql(_OF.where(_k.turn_id == text("turn")).order_by(_k.created_at, _k.call, _k.id))
 _DUE = Sql(_OF.where(_k.state == "open", _k.expires_at <= integer("now")).order_by(_k.expires_at).limit(count("most")))
+_LAST_IN = Sql(_OF.where(_k.bot == text("bot"), _k.chat == text("chat")).order_by(_k.created_at.desc()).limit(1))
 _SETTLE = Sql(update(consents).where(_k.id == text("row"), _k.state == "open").values(state=text("to")))
 _CLOSE = Sql(update(consents).where(_k.turn_id == text("turn"), _k.state == "open").values(state="closed"))
 
@@ -105,6 +106,12 @@ def get(tx: Tx, consent: ConsentId) -> Consent | None:
 def open_in(tx: Tx, conversation: ConversationId) -> list[Consent]:
     """What waits in a conversation, oldest first."""
     return [_from_row(row) for row in tx.all(_OPEN_IN, conversation=conversation)]
+
+
+def last_in(tx: Tx, address: Address) -> Consent | None:
+    """What was asked last in a chat, whatever became of it."""
+    row = tx.one(_LAST_IN, bot=address.bot, chat=address.chat)
+    return None if row is None else _from_row(row)
 
 
 def of_turn(tx: Tx, turn: TurnId) -> list[Consent]:

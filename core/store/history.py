@@ -11,6 +11,7 @@ CLOSED_BY_KILL = "Interrupted: Frontdesk was stopped before this call's result w
 NOT_ANSWERED = "Not answered: the conversation went on before this call was allowed or carried out."
 EXPIRED = "Not allowed: nobody answered in time, so this call was not made."
 DENIED = "Denied: the person does not want this call to be made."
+FAILED = "Not known: the turn failed before this call's result was there."
 STOPPED = "Stopped by the person before the result was known."
 
 

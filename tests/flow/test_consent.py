@@ -72,6 +72,20 @@ async def test_an_allowed_call_is_made_and_the_turn_goes_on(house: House) -> Non
     assert paying.seen[1][:3] == [("user", "please pay"), ("assistant", "May I? "), ("tool_call", "pay")]
 
 
+async def test_no_argument_hides_behind_another(house: House) -> None:
+    class Hiding(Paying):
+        async def __call__(self, turn: TurnContext) -> AsyncIterator[AgentEvent]:
+            arguments = json.dumps({"note": "x" * 20_000, "to": "Mallory\u200b\u2066", "all": [1, None]})
+            await turn.opened([CallOpened(call="1", tool="pay", arguments=arguments)])
+            yield Suspend()
+
+    await ask(house, Hiding())
+    question = house.seen()[-1]
+    assert "x" * 300 + "… (20000 characters)" in question
+    assert '"to": "Mallory\\u200b\\u2066"' in question
+    assert len(question) < 2000
+
+
 async def test_a_denied_call_is_not_made(house: House) -> None:
     paying = Paying()
     await ask(house, paying)
@@ -140,7 +154,7 @@ async def test_nobody_answers_in_time(house: House) -> None:
     assert await house.fate(said) == "answered"
     await house.say("/approve")
     assert paying.paid == []
-    assert house.seen()[-1] == "Nothing waits for your word here."
+    assert house.seen()[-1].startswith("That question has expired")
 
 
 async def test_an_expired_call_can_not_be_allowed_before_the_chore_comes(house: House) -> None:

@@ -390,3 +390,11 @@ async def test_a_suspended_turn_of_a_session_that_ends_by_time_is_closed_with_it
     await house.say("next")
     assert await house.fate(asked) == "answered"
     await house.sound()
+
+
+async def test_an_agent_that_exits_fails_its_turn_and_nothing_else(house: House) -> None:
+    house.stage.on("exit", raises(SystemExit(3)))
+    await house.say("exit")
+    assert "Something went wrong" in house.seen()[-1]
+    await house.say("hello")
+    assert house.seen()[-1] == "re: hello"

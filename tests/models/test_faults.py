@@ -51,10 +51,10 @@ KINDS: dict[str, tuple[Reply, str]] = {
     "cut in the middle": ((Say("some words"), Cut()), "model_unreachable"),
     "fails in the middle": ((Say("some words"), Fail("server_error", planted=True)), "model_overloaded"),
     "overloaded in the middle": ((Say("some words"), Fail("overloaded", planted=True)), "model_overloaded"),
-    "a page of HTML": (Garbage(), "agent_failed"),
+    "a page of HTML": (Garbage(), "model_useless"),
     "broken JSON": ((Say("some words"), Garbage()), "agent_failed"),
-    "nothing but a full answer": ((Empty(), Truncated()), "agent_failed"),
-    "nothing but thoughts and a full answer": ((Think("hm"), Truncated()), "agent_failed"),
+    "nothing but a full answer": ((Empty(), Truncated()), "model_useless"),
+    "nothing but thoughts and a full answer": ((Think("hm"), Truncated()), "model_useless"),
     "filtered before the first word": ((Empty(), Filtered()), "model_filtered"),
 }
 """What happens, and what people are told of it."""
@@ -169,7 +169,7 @@ async def test_a_model_that_says_nothing_at_all_is_given_up(
     server.always(Empty())
     house = await furnish(model=model)
     await house.ask("please")
-    assert is_notice(house.seen()[0], "agent_failed")
+    assert is_notice(house.seen()[0], "model_useless")
     assert len(server.requests) == 2
     server.always(Say("Here."))
     await house.ask("and now?")
@@ -311,7 +311,7 @@ async def test_thoughts_are_kept_and_shown_only_where_configured(
         await house.ended(said)
     thoughts = "".join(event.text for event in seen.events if isinstance(event, ThinkingDelta))
     assert thoughts == ("What may they mean?" if shows else "")
-    assert house.seen() == ["Here."]
+    assert house.seen() == ["> What may they mean?\n\nHere." if shows else "Here."]
     assert "What may they mean?" in str((await house.log())[-1].data)
     assert await house.told() == [("user", "please"), ("assistant", "Here.")]
 

@@ -128,7 +128,7 @@ async def test_a_model_that_calls_wrongly_for_ever_is_stopped(furnish: ModelHous
     house = await furnish()
     await house.ask("please")
     assert len(server.requests) <= 7
-    assert is_notice(house.seen()[-1], "agent_failed")
+    assert is_notice(house.seen()[-1], "model_useless")
     await house.ask("and now?")
     assert house.seen()[-1] == "re: and now?"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.fakes.models.record import Request
-from tests.fakes.models.replies import Call, Cut, Fail, Gate, Say, Steps, Think
+from tests.fakes.models.replies import Call, Cut, Empty, Fail, Garbage, Gate, Reply, Say, Steps, Think
 from tests.fakes.models.server import ModelServer
 from tests.flow.house import House
 from tests.models.conftest import ModelHouse, agent_of
@@ -128,3 +128,15 @@ async def test_what_streams_at_once_does_not_wait_for_each_other(house: House, s
     await house.idle()
     assert house.seen("100") == ["re: quick"]
     assert [house.seen(str(n)) for n in range(20)] == [["Well, done."]] * 20
+
+
+@pytest.mark.parametrize("first", [Garbage(), Empty()])
+async def test_a_fallback_answers_where_the_first_model_gives_no_usable_answer(
+    furnish: ModelHouse, server: ModelServer, first: Reply
+) -> None:
+    server.on(lambda request: request.model == "gpt-test", first)
+    house = await furnish(fallbacks=["openai:gpt-other"])
+    await house.ask("please")
+    assert house.seen() == ["re: please"]
+    assert server.requests[-1].model == "gpt-other"
+    assert await house.told() == [("user", "please"), ("assistant", "re: please")]

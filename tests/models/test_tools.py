@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 from dataclasses import replace
 from pathlib import Path
 
+import pydantic_ai
 import pytest
+import structlog
 
+from core.agents.quiet import quieten
 from core.agents.tool_server import full_name
 from core.vocabulary import ClientTool
 from tests.fakes.models.replies import Call, Gate, Say, Steps
@@ -372,3 +376,24 @@ async def test_status_shows_every_tool_server(furnish: ModelHouse, server: Model
     assert (tools["t"]["state"], tools["t"]["agent"], tools["t"]["detail"]) == ("up", "default", None)
     assert tools["gone"]["state"] == "failed"
     assert "No such file" in tools["gone"]["detail"]
+
+
+async def test_a_server_that_hangs_at_its_start_delays_the_first_answer_once(
+    furnish: ModelHouse, server: ModelServer, journal: Journal
+) -> None:
+    mcp = [over_stdio(journal, "--slow-start", "60000", "--stubborn", timeout_s=0.2)]
+    house = await furnish(mcp=mcp)
+    await house.ask("hello")
+    assert house.seen() == ["re: hello"]
+    [status] = house.core.agents.tool_servers()
+    assert status.state != "up"
+
+
+def test_a_tool_server_s_words_are_not_quoted_by_the_library() -> None:
+    quieten()
+    with structlog.testing.capture_logs() as logs:
+        logging.getLogger("mcp.client.stdio").error("Failed to parse %s", "ghp_0123456789secret")
+        logging.getLogger("fastmcp.anything.new").warning("ghp_0123456789secret")
+    assert [line["event"] for line in logs] == ["tool_server_misspoke"] * 2
+    assert "ghp_" not in str(logs)
+    assert pydantic_ai.BANNER_ENABLED is False

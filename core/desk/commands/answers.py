@@ -12,6 +12,7 @@ from core.store.consents import Consent, ConsentId, ConsentState, Waits
 from core.store.sql import Tx
 
 ALL = "all"
+_UNANSWERED = (ConsentState.OPEN, ConsentState.EXPIRED)
 
 
 def approve(tx: Tx, case: Case) -> Effect:
@@ -42,7 +43,9 @@ def _meant(tx: Tx, case: Case, due: list[Consent]) -> list[Consent] | str:
     if not name or name == ALL:
         if len(due) > 1 and not name:
             return say("consent_which", count=len(due), ids=", ".join(one.id for one in due))
-        return due or say("consent_none")
+        last = consents.last_in(tx, case.row.address) if not due else None
+        expired = last is not None and last.expires_at <= case.now and last.state in _UNANSWERED
+        return due or say("consent_expired" if expired else "consent_none")
     named = [one for one in due if one.id.casefold() == name]
     if named:
         return named
