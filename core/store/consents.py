@@ -71,7 +71,11 @@ _OPEN_IN = Sql(
 )
 _OF_TURN = Sql(_OF.where(_k.turn_id == text("turn")).order_by(_k.created_at, _k.call, _k.id))
 _DUE = Sql(_OF.where(_k.state == "open", _k.expires_at <= integer("now")).order_by(_k.expires_at).limit(count("most")))
-_LAST_IN = Sql(_OF.where(_k.bot == text("bot"), _k.chat == text("chat")).order_by(_k.created_at.desc()).limit(1))
+_LAST_IN = Sql(
+    _OF.where(_k.expires_at > integer("since"), _k.bot == text("bot"), _k.chat == text("chat"))
+    .order_by(_k.expires_at.desc())
+    .limit(1)
+)
 _SETTLE = Sql(update(consents).where(_k.id == text("row"), _k.state == "open").values(state=text("to")))
 _CLOSE = Sql(update(consents).where(_k.turn_id == text("turn"), _k.state == "open").values(state="closed"))
 
@@ -108,9 +112,9 @@ def open_in(tx: Tx, conversation: ConversationId) -> list[Consent]:
     return [_from_row(row) for row in tx.all(_OPEN_IN, conversation=conversation)]
 
 
-def last_in(tx: Tx, address: Address) -> Consent | None:
-    """What was asked last in a chat, whatever became of it."""
-    row = tx.one(_LAST_IN, bot=address.bot, chat=address.chat)
+def last_in(tx: Tx, address: Address, since: datetime) -> Consent | None:
+    """What was asked last in a chat, of what expired after `since`, whatever became of it."""
+    row = tx.one(_LAST_IN, bot=address.bot, chat=address.chat, since=to_us(since))
     return None if row is None else _from_row(row)
 
 
