@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import shutil
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -19,6 +20,7 @@ from config.agents import ModelAgentSettings
 from core.agents.agent import AgentEvent, AgentSpec, TurnContext
 from core.agents.crossing import Crossing, Ferry
 from core.agents.tool_status import ToolServerStatus
+from core.errors import ConfigError
 
 if TYPE_CHECKING:
     from core.agents.compaction import Summed
@@ -77,13 +79,26 @@ class ModelBackend:
         return ModelAgent(self, spec)
 
     def check(self) -> None:
-        """Make every model that may be chosen, without asking it anything; blocking. Raises `ConfigError`."""
+        """Make every model that may be chosen, without asking it anything, and look for the programs of tool servers;
+        blocking. Raises `ConfigError` with all that is wrong."""
         from core.agents.providers import Providers
 
         providers = Providers(self._proxy)
+        faults: list[str] = []
         for name, agent in self._agents.items():
-            for model in agent.choices.values():
-                providers.model(agent, model, name)
+            for model in dict.fromkeys(agent.choices.values()):
+                try:
+                    providers.model(agent, model, name)
+                except ConfigError as fault:
+                    faults.append(f"[agents.{name}] {fault}")
+            faults += [
+                f'[[agents.{name}.mcp]] "{server.name}": there is no program {server.command[0]}; install it, or write '
+                "its whole path"
+                for server in agent.mcp
+                if server.command and shutil.which(server.command[0]) is None
+            ]
+        if faults:
+            raise ConfigError("\n".join(faults))
 
     def warm(self) -> None:
         """Start loading what models need, in the thread that they will run in."""

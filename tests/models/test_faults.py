@@ -137,7 +137,7 @@ async def test_all_fallbacks_that_failed_are_told_without_their_words(furnish: M
 
 
 @pytest.mark.parametrize("model", MODELS)
-async def test_refused_then_answered_is_one_exchange(furnish: ModelHouse, server: ModelServer, model: str) -> None:
+async def test_c03_refused_then_answered_is_one_exchange(furnish: ModelHouse, server: ModelServer, model: str) -> None:
     """C03."""
     server.on("please", Attempts(Fail("auth"), Say("Here.")))
     house = await furnish(model=model)

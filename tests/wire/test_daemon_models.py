@@ -74,6 +74,22 @@ def test_the_readme_s_agent_answers(tmp_path: Path) -> None:
     assert "2: again" in done.stdout
 
 
+def test_check_says_all_that_is_wrong_with_models_and_tool_servers(tmp_path: Path) -> None:
+    config = (
+        '[agents.default]\nmodel = "nonsense:gpt"\napi_key = "env:KEY"\nmodels = ["other:gpt"]\n'
+        '[[agents.default.mcp]]\nname = "t"\ncommand = ["no-such-program-here"]\n'
+    )
+    (tmp_path / "frontdesk.toml").write_text(config)
+    done = subprocess.run(
+        [*FRONTDESK, "check", "--config", "frontdesk.toml"],
+        capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "KEY": "k"},
+    )  # fmt: skip
+    assert done.returncode == 78
+    for words in ("Unknown provider: nonsense", "Unknown provider: other", "no program no-such-program-here"):
+        assert words in done.stderr + done.stdout
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
