@@ -35,6 +35,7 @@ ENGLISH = {
     "not_yours": "Only the person who asked, those who run this group, or an owner may do that.",
     "undone": "Took back {count} message(s) and what was answered.",
     "undo_none": "There is nothing to take back.",
+    "undo_few": "There are not so many messages to take back here; try a smaller number.",
     "undo_usage": "Use /undo or /undo NUMBER.",
     "retry_none": "There is nothing to try again.",
     "cleared": "The agent starts from an empty page; the transcript keeps everything.",

@@ -155,7 +155,8 @@ def undo(tx: Tx, case: Case) -> Effect:
         return Effect(reply=case.notices.say("undo_usage"))
     user = from_end(tx, session, Kind.USER, count) if session is not None and session.ended_at is None else None
     if session is None or user is None:
-        return Effect(reply=case.notices.say("undo_none"))
+        some = session is not None and session.ended_at is None and from_end(tx, session, Kind.USER) is not None
+        return Effect(reply=case.notices.say("undo_few" if some else "undo_none"))
     _rewind(tx, close_suspended(tx, case.conversation, session, case.now), user, case.now, "undo")
     return Effect(reply=case.notices.say("undone", count=count), evict=True)
 
