@@ -185,7 +185,8 @@ async def test_undo_of_more_than_there_is_takes_nothing(house: House) -> None:
     await house.say("/undo")
     await house.say("one")
     await house.say("/undo 2")
-    assert house.seen()[0] == house.seen()[-1] == "There is nothing to take back."
+    assert house.seen()[0] == "There is nothing to take back."
+    assert house.seen()[-1].startswith("There are not so many messages")
     await house.say("two")
     assert len(house.stage.asked[-1].history) == 2
 
@@ -236,11 +237,3 @@ async def test_a_long_log_is_undone_from_its_end(house: House) -> None:
     await house.say("/undo 110")
     await house.say("next")
     assert house.stage.asked[-1].history[-1] == ("assistant", "re: m9")
-
-
-async def test_more_than_there_is_is_not_taken_back(house: House) -> None:
-    await house.say("one")
-    await house.say("two")
-    await house.say("/undo 5")
-    assert house.seen()[-1].startswith("There are not so many messages")
-    assert [kind for kind, _ in await house.told()].count("rewind") == 0
