@@ -140,3 +140,27 @@ async def test_a_fallback_answers_where_the_first_model_gives_no_usable_answer(
     assert house.seen() == ["re: please"]
     assert server.requests[-1].model == "gpt-other"
     assert await house.told() == [("user", "please"), ("assistant", "re: please")]
+
+
+async def test_settings_go_with_every_request(furnish: ModelHouse, server: ModelServer) -> None:
+    settings = {
+        "temperature": 0.5, "top_p": 0.9, "max_tokens": 77, "seed": 3, "parallel_tool_calls": False,
+        "extra": {"logit_bias": {"50256": -100}},
+    }  # fmt: skip
+    house = await furnish(settings=settings)
+    await house.ask("hello")
+    body = server.requests[-1].body
+    sent = {name: body.get(name) for name in ("temperature", "top_p", "seed", "parallel_tool_calls", "logit_bias")}
+    assert sent == {
+        "temperature": 0.5, "top_p": 0.9, "seed": 3, "parallel_tool_calls": False, "logit_bias": {"50256": -100},
+    }  # fmt: skip
+    assert 77 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+
+
+@pytest.mark.parametrize(("model", "api"), [("openai:gpt-test", "chat"), ("openai-responses:gpt-test", "responses")])
+async def test_with_a_base_url_openai_means_chat_completions(
+    furnish: ModelHouse, server: ModelServer, model: str, api: str
+) -> None:
+    house = await furnish(model=model)
+    await house.ask("hello")
+    assert server.requests[-1].api == api
