@@ -25,6 +25,15 @@ from config.zones import LOCAL, machine_zone
 _BOT_VARIABLES: Final = {"TELEGRAM_BOT_TOKEN": ("telegram", "token")}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Manager:
+    """The service manager that started us, as it says in the environment (sd_notify(3), sd_watchdog_enabled(3))."""
+
+    socket: str | None = None
+    watchdog_s: float | None = None
+    """How long it waits for a word; None: it does not."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
     """What `load` found."""
@@ -36,6 +45,7 @@ class Loaded:
     """Absolute; not yet made."""
     warnings: tuple[Fault, ...]
     """What works and should still be put right."""
+    manager: Manager = Manager()
 
 
 def load(*, config: Path | None, state: Path | None, environ: Mapping[str, str] | None = None) -> Loaded:
@@ -60,7 +70,19 @@ def load(*, config: Path | None, state: Path | None, environ: Mapping[str, str] 
     settings = reading.settings()
     if settings is None or faults:
         raise ConfigFaults([*faults, *reading.faults])
-    return Loaded(settings=settings, path=document.path, state_dir=state_dir, warnings=tuple(reading.warnings))
+    return Loaded(
+        settings=settings, path=document.path, state_dir=state_dir, warnings=tuple(reading.warnings),
+        manager=_manager(environ),
+    )  # fmt: skip
+
+
+def _manager(environ: Mapping[str, str]) -> Manager:
+    wait_us = environ.get("WATCHDOG_USEC", "")
+    ours = environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+    watched = ours and wait_us.isdecimal() and int(wait_us) > 0
+    return Manager(
+        socket=environ.get("NOTIFY_SOCKET") or None, watchdog_s=int(wait_us) / 1_000_000 if watched else None
+    )  # fmt: skip
 
 
 class _Reading:

@@ -25,6 +25,7 @@ from core.ports import Bot
 from core.service import logs, schedule
 from core.service.garbage import Garbage
 from core.service.notices import Notices
+from core.service.notify import Notifier
 from core.service.schedule import Chores
 from core.service.socket import SOCKET_NAME, Verb
 from core.service.socket import serve as serve_socket
@@ -42,6 +43,8 @@ log = structlog.get_logger("frontdesk")
 
 HISTORY = "terminal_history"
 ACCOUNT = "account:"
+STOP_S = 15.0
+"""From the end of draining to the end of the process, at most: owners, tool servers, the store."""
 
 
 def version() -> str:
@@ -77,6 +80,7 @@ class Daemon:
         self._stop = asyncio.Event()
         self._hurry = asyncio.Event()
         self._lost = False
+        self._notifier = Notifier(loaded.manager.socket)
         self.terminal = self._open_terminal()
         self.bots: dict[BotName, Bot] = self._open_bots()
 
@@ -132,6 +136,7 @@ class Daemon:
         garbage.begin()
         house.agents.warm()
         log.info("ready", bots=list(self.bots), state=str(self._loaded.state_dir))
+        self._tell_manager(stack)
         await self._stop.wait()
         if self._lost:
             return 1
@@ -142,11 +147,19 @@ class Daemon:
         """Nothing new comes in, what runs may end; a second signal hurries. Bots still send meanwhile."""
         desk.stop_intake()
         log.info("stopping")
+        self._notifier.stopping(self._settings.desk.drain_s + STOP_S)
         drain = asyncio.create_task(desk.drain(self._settings.desk.drain_s))
         hurry = asyncio.create_task(self._hurry.wait())
         await asyncio.wait({drain, hurry}, return_when=asyncio.FIRST_COMPLETED)
         drain.cancel()
         hurry.cancel()
+
+    def _tell_manager(self, stack: AsyncExitStack) -> None:
+        self._notifier.ready(f"bots: {', '.join(self.bots)}")
+        watchdog_s = self._loaded.manager.watchdog_s
+        if watchdog_s is not None:
+            watching = asyncio.create_task(self._notifier.watch(watchdog_s), name="watchdog")
+            stack.callback(watching.cancel)
 
     def _listen_to_signals(self) -> None:
         loop = asyncio.get_running_loop()

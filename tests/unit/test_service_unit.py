@@ -1,0 +1,58 @@
+"""The unit: what systemd thinks of it, and that its times fit the settings."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from config.settings import DeskSettings
+from core.main import STOP_S
+
+UNIT = Path(__file__).parents[2] / "systemd" / "frontdesk.service"
+EXPOSURE = 1.3
+
+
+@pytest.fixture
+def analyze() -> str:
+    found = shutil.which("systemd-analyze")
+    if found is None and os.environ.get("CI") != "true":
+        pytest.skip("systemd-analyze is not here; it comes with systemd")
+    assert found is not None
+    return found
+
+
+def setting(name: str) -> str:
+    parser = configparser.ConfigParser(strict=False, interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read(UNIT)
+    return parser["Service"][name]
+
+
+def test_systemd_finds_no_fault(analyze: str, tmp_path: Path) -> None:
+    """With a program that is there, since this machine has none installed."""
+    here = re.sub(r"(?m)^ExecStart=\S+", "ExecStart=/bin/true", UNIT.read_text())
+    (tmp_path / UNIT.name).write_text(re.sub(r"(?m)^WorkingDirectory=.*", "WorkingDirectory=/", here))
+    done = subprocess.run([analyze, "verify", tmp_path / UNIT.name], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_it_may_do_little_more_than_talk_to_the_network(analyze: str) -> None:
+    done = subprocess.run([analyze, "security", "--offline=true", UNIT], capture_output=True, text=True, check=False)
+    [level] = re.findall(r"Overall exposure level for \S+: ([0-9.]+)", done.stdout)
+    assert float(level) <= EXPOSURE
+
+
+def test_c59_it_waits_for_longer_than_draining_takes() -> None:
+    assert float(setting("TimeoutStopSec")) > DeskSettings().drain_s + STOP_S
+
+
+def test_a_faulty_config_is_not_tried_again() -> None:
+    assert setting("RestartPreventExitStatus") == "78"
+    assert setting("Restart") == "on-failure"
+    assert setting("Type") == "notify"
