@@ -58,3 +58,36 @@ def show_session(
     if session.get("ended_at"):
         print_line(f"ended {session.get('ended_at')} ({session.get('end_reason')})")
     print_rows(rows_of(found, "entries"), _ENTRIES, empty="nothing in it")
+
+
+@sessions.command("export")
+def export_session(
+    context: typer.Context,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A session key, for its current session, or a session id.")],
+    config: ConfigOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print a session as Markdown; with --json every entry, so that nothing is lost."""
+    found = row_of(ask_desk(place_of(context, config, state), "sessions.export", {"key": key}))
+    if as_json:
+        print_json({"session": found.get("session"), "entries": found.get("entries")})
+    else:
+        print_line(f"{found.get('markdown')}")
+
+
+@sessions.command("rename")
+def rename_session(
+    context: typer.Context,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A session key, for its current session, or a session id.")],
+    title: Annotated[str, typer.Argument(metavar="TITLE")],
+    config: ConfigOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a session another title."""
+    found = ask_desk(place_of(context, config, state), "sessions.rename", {"key": key, "title": title})
+    if as_json:
+        print_json(found)
+    else:
+        print_line(f"{row_of(found).get('id')}: {row_of(found).get('title')}")

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Protocol
 
+from core.desk.commands.effects import TITLE_LIMIT
+from core.desk.export import lossless, markdown
 from core.errors import VerbFailed
 from core.people.pairing import approve, give_role, role_named
 from core.ports import Clock, Random
@@ -66,8 +68,8 @@ def list_sessions(tx: Tx) -> list[dict[str, Json]]:
     return lines
 
 
-def show_session(tx: Tx, key: str) -> dict[str, Json]:
-    """The current session of a key, or one by its id, with its whole log. Raises `VerbFailed`."""
+def find_session(tx: Tx, key: str) -> Session:
+    """The current session of a key, or one by its id. Raises `VerbFailed`."""
     conversation_id = conversations.find(tx, key)
     session = None
     if conversation_id is not None:
@@ -77,6 +79,34 @@ def show_session(tx: Tx, key: str) -> dict[str, Json]:
         session = sessions.find(tx, key)
     if session is None:
         raise VerbFailed(f"no session {key!r}; `frontdesk sessions list` shows keys and ids")
+    return session
+
+
+def export_session(tx: Tx, key: str, notices: Notices) -> dict[str, Json]:
+    """A session as people read it, and whole. Raises `VerbFailed`."""
+    session = find_session(tx, key)
+    log = entries.of_session(tx, session.id)
+    return {
+        "session": session_line(session, _first_key(tx, session.conversation)),
+        "markdown": markdown(session, log, notices),
+        "entries": lossless(log),
+    }
+
+
+def rename_session(tx: Tx, key: str, title: str, now: datetime) -> dict[str, Json]:
+    """Give a session a title. Raises `VerbFailed`."""
+    session = find_session(tx, key)
+    name = " ".join(title.split())
+    if not name or len(name) > TITLE_LIMIT:
+        raise VerbFailed(f"a title has 1 to {TITLE_LIMIT} characters", code=2)
+    conversations.lock(tx, session.conversation)
+    sessions.entitle(tx, session.id, name, now)
+    return session_line(find_session(tx, session.id), _first_key(tx, session.conversation))
+
+
+def show_session(tx: Tx, key: str) -> dict[str, Json]:
+    """The current session of a key, or one by its id, with its whole log. Raises `VerbFailed`."""
+    conversation_id, session = conversations.find(tx, key), find_session(tx, key)
     conversation = conversations.get(tx, session.conversation)
     reset = session.reset
     return {
@@ -150,6 +180,8 @@ class Verbs:
             "status": self._status,
             "sessions.list": self._sessions,
             "sessions.show": self._session,
+            "sessions.export": self._export,
+            "sessions.rename": self._rename,
             "people.list": self._people,
             "people.approve": self._approve,
             "people.role": self._role,
@@ -164,6 +196,14 @@ class Verbs:
     async def _session(self, args: Mapping[str, Json]) -> Json:
         key = _argument(args, "key")
         return await self._store.read(lambda tx: show_session(tx, key))
+
+    async def _export(self, args: Mapping[str, Json]) -> Json:
+        key = _argument(args, "key")
+        return await self._store.read(lambda tx: export_session(tx, key, self._notices))
+
+    async def _rename(self, args: Mapping[str, Json]) -> Json:
+        key, title, now = _argument(args, "key"), _argument(args, "title"), self._clock.now()
+        return await self._store.write(lambda tx: rename_session(tx, key, title, now))
 
     async def _people(self, args: Mapping[str, Json]) -> Json:
         now = self._clock.now()

@@ -11,10 +11,10 @@ from core.agents.registry import Agents
 from core.desk.commands.effects import LISTED
 from core.desk.commands.table import COMMANDS, parse
 from core.desk.days import day_start
+from core.desk.export import markdown
 from core.service.notices import Notices
-from core.store import conversations, entries, history, inbox, sessions, turns
+from core.store import conversations, entries, inbox, sessions, turns
 from core.store.conversations import Conversation
-from core.store.entries import Entry, Kind
 from core.store.inbox import Waiting
 from core.store.sessions import Session
 from core.store.sql import Tx
@@ -136,23 +136,7 @@ def export(tx: Tx, question: Question) -> str:
     session = question.session(tx)
     if session is None:
         return question.notices.say("no_session")
-    say = question.notices.say
-    blocks = [say("export_head", title=session.title or say("untitled"))]
-    blocks += [_block(entry, say) for entry in history.for_people(entries.of_session(tx, session.id))]
-    return "\n\n".join(blocks)
-
-
-def _block(entry: Entry, say: Callable[..., str]) -> str:
-    at = f"{entry.at:%Y-%m-%d %H:%M} UTC"
-    match entry.kind:
-        case Kind.USER:
-            return f"{say('export_user', name=entry.sender or '', at=at)}\n\n{entry.text}"
-        case Kind.ASSISTANT:
-            return f"{say('export_assistant', at=at)}\n\n{entry.text}"
-        case Kind.TOOL_CALL | Kind.TOOL_RESULT:
-            return f"{say('export_tool', at=at)}\n\n{entry.text}"
-        case _:
-            return say("export_notice", text=entry.text)
+    return markdown(session, entries.of_session(tx, session.id), question.notices)
 
 
 def whoami(tx: Tx, question: Question) -> str:
