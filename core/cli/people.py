@@ -62,6 +62,18 @@ def give_role(
     _change(place_of(context, config, state), "people.role", {"id": person, "role": role}, as_json=as_json)
 
 
+@people.command("block")
+def block(
+    context: typer.Context,
+    who: Annotated[str, typer.Argument(metavar="ID", help="A person's id, or an identity as in telegram:123456.")],
+    config: ConfigOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Shut somebody out, whoever else may write."""
+    _change(place_of(context, config, state), "people.block", {"who": who}, as_json=as_json)
+
+
 def _change(place: Place, verb: str, args: dict[str, Json], *, as_json: bool) -> None:
     found = ask_desk(place, verb, args)
     if as_json:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from pydantic_core import PydanticCustomError
+
+from config.identity import parse_identity
 from core.errors import VerbFailed
 from core.store import deliveries, people
 from core.store.deliveries import Posted
@@ -41,6 +44,29 @@ def give_role(tx: Tx, person_id: str, role: Role, *, has_owners: bool) -> Person
     if last and role is not Role.OWNER:
         raise VerbFailed("this is the only owner; make somebody else owner first, or name one in [access] owners")
     return people.set_role(tx, person_id, role)
+
+
+def block(tx: Tx, who: str, person_id: str, now: datetime, *, has_owners: bool) -> Person | None:
+    """Shut somebody out, also one who was never let in: `who` is a person's id, or an identity as in
+    `telegram:123456`. None: there is no such person. Raises `VerbFailed` as `give_role`, and for what is no identity.
+    """
+    if ":" not in who:
+        return give_role(tx, who, Role.BLOCKED, has_owners=has_owners)
+    identity = _identity(who)
+    known = people.known(tx, identity)
+    if known is not None:
+        return give_role(tx, known.person, Role.BLOCKED, has_owners=has_owners)
+    person = Person(id=person_id, name=identity, role=Role.BLOCKED, identities=(identity,))
+    people.add(tx, person, now)
+    return person
+
+
+def _identity(given: str) -> str:
+    try:
+        return str(parse_identity(given))
+    except PydanticCustomError as fault:
+        said = fault.context or {}
+        raise VerbFailed(f"{said.get('message')}; {said.get('hint')}", code=2) from fault
 
 
 def role_named(name: str) -> Role:

@@ -9,7 +9,7 @@ from typing import Protocol
 from core.desk.commands.effects import TITLE_LIMIT
 from core.desk.export import lossless, markdown
 from core.errors import VerbFailed
-from core.people.pairing import approve, give_role, role_named
+from core.people.pairing import approve, block, give_role, role_named
 from core.ports import Clock, Random
 from core.service.notices import Notices
 from core.service.socket import Json, Verb
@@ -185,6 +185,7 @@ class Verbs:
             "people.list": self._people,
             "people.approve": self._approve,
             "people.role": self._role,
+            "people.block": self._block,
         }
 
     async def _status(self, args: Mapping[str, Json]) -> Json:
@@ -219,6 +220,13 @@ class Verbs:
             raise VerbFailed(f"no code {code!r} waits; it may have expired (`frontdesk people list` shows codes)")
         self._running.push(approved.posted)
         return _person(approved.person)
+
+    async def _block(self, args: Mapping[str, Json]) -> Json:
+        who, made, now = _argument(args, "who"), self._random.uuid7(), self._clock.now()
+        person = await self._store.write(lambda tx: block(tx, who, made, now, has_owners=self._has_owners))
+        if person is None:
+            raise VerbFailed(f"no person {who!r}; `frontdesk people list` shows ids, /whoami an identity")
+        return _person(person)
 
     async def _role(self, args: Mapping[str, Json]) -> Json:
         person_id, role = _argument(args, "id"), role_named(_argument(args, "role"))

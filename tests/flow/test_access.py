@@ -154,3 +154,25 @@ async def test_one_name_is_nobodys_key(house: House) -> None:
     await house.say("yours", user="8", name="Same")
     assert house.stage.asked[1].history == ()
     assert ChatKind.DIRECT
+
+
+async def test_somebody_is_blocked_who_was_never_let_in(house: House) -> None:
+    await house.say("hello", user="66")
+    assert house.seen("66") == ["re: hello"]
+    blocked = await house.verbs.table()["people.block"]({"who": "telegram:66"})
+    assert isinstance(blocked, dict)
+    assert blocked["role"] == "blocked"
+    before = house.seen("66")
+    await house.say("hello?", user="66")
+    assert house.seen("66") == before
+    again = await house.verbs.table()["people.block"]({"who": str(blocked["id"])})
+    assert again == blocked
+
+
+@pytest.mark.parametrize(
+    ("who", "words"),
+    [("nobody", "no person"), ("telegram:bob", "telegram:123456"), ("telegran:1", "did you mean .telegram")],
+)
+async def test_who_is_blocked_has_to_be_somebody(house: House, who: str, words: str) -> None:
+    with pytest.raises(VerbFailed, match=words):
+        await house.verbs.table()["people.block"]({"who": who})
