@@ -65,7 +65,9 @@ def give_role(
 @people.command("block")
 def block(
     context: typer.Context,
-    who: Annotated[str, typer.Argument(metavar="ID", help="A person's id, or an identity as in telegram:123456.")],
+    who: Annotated[
+        str, typer.Argument(metavar="ID", help="A person's id, or an identity, PLATFORM:USER, as /whoami shows it.")
+    ],
     config: ConfigOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,

@@ -47,8 +47,8 @@ def give_role(tx: Tx, person_id: str, role: Role, *, has_owners: bool) -> Person
 
 
 def block(tx: Tx, who: str, person_id: str, now: datetime, *, has_owners: bool) -> Person | None:
-    """Shut somebody out, also one who was never let in: `who` is a person's id, or an identity as in
-    `telegram:123456`. None: there is no such person. Raises `VerbFailed` as `give_role`, and for what is no identity.
+    """Shut somebody out, also one who was never let in: `who` is a person's id, or an identity,
+    PLATFORM:USER. None: there is no such person. Raises `VerbFailed` as `give_role`, and for what is no identity.
     """
     if ":" not in who:
         return give_role(tx, who, Role.BLOCKED, has_owners=has_owners)
