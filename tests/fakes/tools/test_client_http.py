@@ -125,7 +125,7 @@ async def test_a_cut_stream_ends_its_call_and_a_cut_body_the_session(
     call = asyncio.create_task(toolset.direct_call_tool("slow", {"gate_file": str(gate)}))
     await journal.until(lambda now: bool(now.calls("slow")))
     server.cut_connections()
-    with pytest.raises(ModelRetry, match="SSE stream ended without a response|Connection closed") as retry:
+    with pytest.raises(ModelRetry, match=r"SSE stream ended without a response|Connection closed") as retry:
         await call
     assert code_of(retry) == CONNECTION_CLOSED
     gate.touch()
