@@ -15,6 +15,7 @@ from core.agents.compaction import Summed
 from core.agents.crossing import Crossing
 from core.agents.preparation import Preparation
 from core.agents.providers import Chosen, Providers, load
+from core.agents.quiet import quieten
 from core.agents.role import Role
 from core.agents.tool_status import ToolServerStatus
 from core.agents.toolbox import Toolbox
@@ -28,6 +29,7 @@ class Engine:
     """Made, and its methods called, on the agents' loop."""
 
     def __init__(self, agents: Mapping[str, ModelAgentSettings], proxy: str | None) -> None:
+        quieten()
         self._agents = agents
         self._providers = Providers(proxy)
         self._graph = graph()

@@ -214,9 +214,6 @@ class ToolServer(Generic[D]):
             return False
         return True
 
-    def has(self, name: str) -> bool:
-        return name in self._known
-
     def is_read_only(self, name: str) -> bool:
         return self._fits(name, self.settings.read_only)
 

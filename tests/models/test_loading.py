@@ -23,6 +23,8 @@ settings = ModelAgentSettings(model="{model}", api_key=Secret("k"), base_url="ht
 engine = Engine({{"default": settings}}, None)
 heavy = {{"pydantic_ai", "openai", "anthropic", "mcp", "fastmcp"}}
 print(*sorted(heavy & before), "|", *sorted(heavy & set(sys.modules)))
+import logging, pydantic_ai
+print("banner", pydantic_ai.BANNER_ENABLED, "quotes", logging.getLogger("mcp").propagate)
 """
 
 
@@ -33,7 +35,9 @@ def test_only_the_sdk_in_use_is_imported_and_nothing_by_the_backend_itself(model
         capture_output=True, text=True, timeout=60, cwd=ROOT, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == f"| {' '.join(sorted([sdk, 'pydantic_ai']))}"
+    loaded, quiet = done.stdout.strip().splitlines()
+    assert loaded == f"| {' '.join(sorted([sdk, 'pydantic_ai']))}"
+    assert quiet == "banner False quotes False"
 
 
 async def test_all_conversations_share_one_client(house: House, server: ModelServer) -> None:
