@@ -6,14 +6,13 @@ import re
 import shlex
 from collections.abc import Mapping
 from typing import Annotated, Final, Self
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from config.part import Part
 from config.secret import Handed, ServerUrl
 from config.sources import Misplaced, misplaced, wrong
-from config.values import Directory, Seconds, listed
+from config.values import Directory, Seconds, listed, web_address
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -46,12 +45,7 @@ def _command(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _address(url: ServerUrl) -> ServerUrl:
-    try:
-        parts = urlsplit(url.reveal())
-        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
+    if web_address(url.reveal()) is None:
         raise wrong("is no address of a server", 'write it as in "https://tools.example.com/mcp", or "env:NAME"')
     return url
 

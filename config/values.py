@@ -6,7 +6,7 @@ import re
 from datetime import time
 from pathlib import Path
 from typing import Annotated, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
@@ -48,24 +48,25 @@ def _line(text: str) -> str:
     return text
 
 
-def _web_root(text: str) -> str:
+def web_address(text: str) -> SplitResult | None:
+    """The parts of an address that HTTP reaches; None if it is none."""
     try:
         parts = urlsplit(text)
         good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        good = False
-    if not good or parts.query or parts.fragment or parts.username or not text.isprintable() or " " in text:
+        return None
+    return parts if good else None
+
+
+def _web_root(text: str) -> str:
+    parts = web_address(text)
+    if parts is None or parts.query or parts.fragment or parts.username or not text.isprintable() or " " in text:
         raise wrong("is no address of a server", 'write it as in "http://127.0.0.1:8081", without password or query')
     return text.rstrip("/")
 
 
 def _proxy(url: PrivateUrl) -> PrivateUrl:
-    try:
-        parts = urlsplit(url.reveal())
-        good = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
+    if web_address(url.reveal()) is None:
         raise wrong("is no HTTP proxy", 'write it as in "http://127.0.0.1:3128"')
     return url
 
