@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from config.agents import ContextSettings, ModelAgentSettings
+from config.secret import Secret
 from core.agents.compaction import _pieces, estimate, older
+from core.agents.providers import Providers
 from core.store.entries import Kind
 from tests.fakes.models.replies import Attempts, Call, Empty, Fail, Say, Steps
 from tests.fakes.models.server import ModelServer
@@ -141,3 +144,12 @@ def test_the_providers_own_count_is_believed_and_not_from_before_a_summary() -> 
     assert estimate(log.entries) == 5010 + 10 + 4
     summary = log.summary("short", 1)
     assert estimate([summary, *log.entries[1:3]]) < 50
+
+
+def test_the_window_is_known_for_a_known_model_and_can_be_told_for_any() -> None:
+    providers = Providers(None)
+    known = ModelAgentSettings(model="openai:gpt-4o", api_key=Secret("k"))
+    told = ModelAgentSettings(model="openai:gpt-4o", api_key=Secret("k"), context=ContextSettings(window=777))
+    strange = ModelAgentSettings(model="openai:nobody-knows-it", api_key=Secret("k"), base_url="http://127.0.0.1:9")
+    windows = [providers.model(one, one.model, str(i)).window for i, one in enumerate((known, told, strange))]
+    assert windows == [128_000, 777, None]

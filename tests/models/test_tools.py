@@ -13,6 +13,7 @@ import pydantic_ai
 import pytest
 import structlog
 
+from core.agents import tool_server
 from core.agents.quiet import quieten
 from core.agents.tool_server import full_name
 from core.vocabulary import ClientTool
@@ -397,3 +398,16 @@ def test_a_tool_server_s_words_are_not_quoted_by_the_library() -> None:
     assert [line["event"] for line in logs] == ["tool_server_misspoke"] * 2
     assert "ghp_" not in str(logs)
     assert pydantic_ai.BANNER_ENABLED is False
+
+
+async def test_a_server_that_keeps_failing_is_started_ever_more_rarely(
+    furnish: ModelHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tool_server, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(tool_server, "LONGEST_WAIT_S", 0.04)
+    with structlog.testing.capture_logs() as logs:
+        house = await furnish(mcp=[{"name": "gone", "command": ["/no/such/program"]}])
+        house.core.agents.warm()
+        await house.until(lambda: sum(line["event"] == "tool_server_failed" for line in logs) >= 5)
+    waits = [line["wait_s"] for line in logs if line["event"] == "tool_server_failed"]
+    assert waits[:5] == [0.01, 0.02, 0.04, 0.04, 0.04]
