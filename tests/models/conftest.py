@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from tests.fakes.models.server import ModelServer
+from tests.fakes.tools.journal import Journal
 from tests.flow.house import House, opened
 
 ModelHouse = Callable[..., Awaitable[House]]
@@ -49,3 +50,8 @@ async def furnish(sqlite_state: Path, server: ModelServer) -> AsyncIterator[Mode
 @pytest.fixture
 async def house(furnish: ModelHouse) -> House:
     return await furnish()
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "journal")
