@@ -14,7 +14,7 @@ PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check --
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := run
-.PHONY: run test check crash bench constraints
+.PHONY: run test check crash bench test-service install-service uninstall-service constraints
 
 run: .venv/installed  ## Start the desk; ARGS="--config FILE --state DIR"
 	@exec $(BIN)/frontdesk run $(ARGS)
@@ -34,6 +34,15 @@ crash: .venv/developing  ## Kill the real process twenty times at every point
 
 bench: .venv/developing  ## Figures beside their budgets, as one table
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+test-service: .venv/developing  ## Boot a machine with systemd, install the service there, and try it; as root
+	@$(BIN)/python -m pytest -m service tests/service $(ARGS)
+
+install-service:  ## Install the systemd service, or bring it to this checkout; as root
+	@systemd/install-service
+
+uninstall-service:  ## Remove the systemd service; config and conversations stay; as root
+	@systemd/uninstall-service
 
 constraints:  ## Renew constraints.txt: the newest versions that pyproject.toml allows
 	@rm -rf .venv-new

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from config.settings import BotSettings, TelegramSettings, TerminalSettings
-from core.ports import Bot, Clock, Random
+from core.ports import Bot, Clock, Probe, Questions, Random
 from core.vocabulary import BotName
 
 
@@ -22,3 +23,23 @@ def open_bot(name: BotName, settings: BotSettings, *, clock: Clock, random: Rand
             return TerminalBot(name, clock=clock, random=random)
         case _:
             assert_never(settings)
+
+
+def open_probe(name: BotName, settings: BotSettings, *, clock: Clock) -> Probe | None:
+    """Make what looks at one configured account, None where there is none; it connects only when asked."""
+    match settings:
+        case TelegramSettings():
+            from bots.telegram.probe import TelegramProbe
+
+            return TelegramProbe(name, settings=settings, clock=clock)
+        case TerminalSettings():
+            return None
+        case _:
+            assert_never(settings)
+
+
+def questions() -> Sequence[Questions]:
+    """What each platform asks that `frontdesk init` sets up, the most asked for first."""
+    from bots.telegram.setup import QUESTIONS as TELEGRAM
+
+    return (TELEGRAM,)

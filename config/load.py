@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,7 @@ from config.explain import explain
 from config.faults import ConfigFaults, Fault, option_name
 from config.lines import KeyPath
 from config.model_names import DEFAULT_MODELS
-from config.places import config_file, state_directory
+from config.places import config_file, own_config_file, state_directory
 from config.settings import Settings
 from config.sources import Sources
 from config.zones import LOCAL, machine_zone
@@ -46,6 +47,37 @@ class Loaded:
     warnings: tuple[Fault, ...]
     """What works and should still be put right."""
     manager: Manager = Manager()
+    again: Callable[[], Loaded] = field(repr=False, compare=False)
+    """Reads the same file anew, and raises as `load` does: also if it is not there any more."""
+
+
+def state_directory_of(state: Path | None) -> Path:
+    """The state directory, absolute, by `--state` and the environment alone: a daemon that runs is found there whatever
+    became of the config meanwhile. Raises `ConfigFaults`."""
+    return state_directory(state, os.environ)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """Where a config would be written, and what the machine and the environment offer for it."""
+
+    config: Path
+    """Absolute; it may not be there yet."""
+    zone: str | None
+    """The machine's, by its IANA name; None: it has no name."""
+    environ: Mapping[str, str] = field(repr=False)
+
+    def load(self, *, config: Path, state: Path | None, credentials: Path | None) -> Loaded:
+        """As `load`, with the secrets that systemd would hand over read from where it takes them. Raises
+        `ConfigFaults`."""
+        handed = {} if credentials is None else {"CREDENTIALS_DIRECTORY": str(credentials)}
+        return load(config=config, state=state, environ={**self.environ, **handed})
+
+
+def surroundings(config: Path | None) -> Surroundings:
+    """Looks around, for `--config` as given. Raises `ConfigFaults` if there is nowhere to write a config."""
+    path = config_file(config, os.environ) or own_config_file(os.environ)
+    return Surroundings(config=path, zone=machine_zone(os.environ), environ=dict(os.environ))
 
 
 def load(*, config: Path | None, state: Path | None, environ: Mapping[str, str] | None = None) -> Loaded:
@@ -73,6 +105,7 @@ def load(*, config: Path | None, state: Path | None, environ: Mapping[str, str] 
     return Loaded(
         settings=settings, path=document.path, state_dir=state_dir, warnings=tuple(reading.warnings),
         manager=_manager(environ),
+        again=partial(load, config=document.path or config, state=state, environ=environ),
     )  # fmt: skip
 
 
@@ -115,8 +148,6 @@ class _Reading:
         if self.faults or not isinstance(found, Settings):
             return None
         self._warn_of_literals(found)
-        if "listen" in tables:
-            self._warn(("listen",), "has no effect yet: this version serves no HTTP", "leave it for the next one")
         return found
 
     def _sources(self, tables: Mapping[str, object]) -> Sources:

@@ -26,6 +26,17 @@ def config_file(given: Path | None, environ: Mapping[str, str]) -> Path | None:
     return next((path for path in [*candidates, _SYSTEM_WIDE] if _may_exist(path)), None)
 
 
+def own_config_file(environ: Mapping[str, str]) -> Path:
+    """Where a user's own config file belongs. Raises `ConfigFaults` if that can't be told."""
+    home = _xdg(environ, "XDG_CONFIG_HOME", ".config")
+    if home is None:
+        message = "there is no place for a config: neither $XDG_CONFIG_HOME nor $HOME is set"
+        raise ConfigFaults(
+            [Fault(file="environment", line=None, option="--config", message=message, hint="write --config FILE")]
+        )
+    return home / "frontdesk/frontdesk.toml"
+
+
 def state_directory(given: Path | None, environ: Mapping[str, str]) -> Path:
     """The state directory, absolute: `--state`, $STATE_DIRECTORY (the first of several), the user's.
 

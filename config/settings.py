@@ -76,12 +76,16 @@ class StoreSettings(Part):
 
 
 class ListenSettings(Part):
-    """`[listen]`: the one HTTP listener. Nothing listens yet; a file that says where already is warned of."""
+    """`[listen]`: the one HTTP listener. A desk in a terminal or on a pipe listens only if a file has this table."""
 
-    host: str = "127.0.0.1"
+    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    """An address or a name of this machine; 0.0.0.0 is every one."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8484
+    """0: any that is free."""
     behind_proxy: bool = False
+    """Whether the client's address and scheme are those that a trusted proxy names (X-Forwarded-For and -Proto)."""
     trusted_proxies: Addresses = ()
+    """Addresses, networks or "*" for whoever connects; none: a proxy on this machine."""
 
 
 class NetworkSettings(Part):
@@ -194,6 +198,14 @@ class BotPart(Part):
     agent: str = "default"
     reset: ResetOverride = ResetOverride()
 
+    DESK_ONLY: ClassVar = frozenset({"agent", "direct", "groups", "reset"})
+    """What the desk goes by and the bot itself does not know."""
+
+    def serves_as(self, other: BotPart) -> bool:
+        """Whether a bot made from these settings would do as one made from the other."""
+        names = type(self).model_fields.keys() - self.DESK_ONLY
+        return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in names)
+
     @field_validator("agent")
     @classmethod
     def _agent_exists(cls, agent: str, info: ValidationInfo) -> str:
@@ -277,11 +289,19 @@ class Settings(Part):
         own = self.bots[bot].direct if bot in self.bots else None
         return own or self.access.direct
 
-    def proxy_for(self, bot: str) -> str | None:
-        """The proxy of the bot of this name, password included."""
-        own = self.bots[bot].proxy if bot in self.bots else None
-        proxy = own or self.network.proxy
-        return proxy.reveal() if proxy else None
+    @property
+    def spoken_to(self) -> Mapping[str, BotSettings]:
+        """The bots of other platforms than the terminal, each with the proxy that holds for it."""
+        return {
+            name: bot.model_copy(update={"proxy": bot.proxy or self.network.proxy})
+            for name, bot in self.bots.items()
+            if not isinstance(bot, TerminalSettings)
+        }
+
+    @property
+    def terminal(self) -> str | None:
+        """The name of the terminal bot, if the file names one."""
+        return next((name for name, bot in self.bots.items() if isinstance(bot, TerminalSettings)), None)
 
     @property
     def secrets(self) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import time
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Final
 from urllib.parse import SplitResult, urlsplit
@@ -156,6 +157,15 @@ def _name(name: str) -> str:
     return name
 
 
+def _address(address: str) -> str:
+    try:
+        if address != "*":
+            ip_network(address)
+    except ValueError as error:
+        raise wrong(f"{address} is no address: {error}", 'write "10.0.0.7", "10.0.0.0/8", or "*" for any') from None
+    return address
+
+
 def _bot_token(token: Secret) -> Secret:
     if not _TOKEN.match(token.reveal()):
         raise wrong("is no bot token", "copy it again from https://t.me/BotFather, as in 123456:ABC-def")
@@ -184,4 +194,4 @@ StoreUrl = Annotated[PrivateUrl, AfterValidator(_store)]
 Proxy = Annotated[PrivateUrl, AfterValidator(_proxy)]
 Identities = Annotated[tuple[Annotated[Identity, BeforeValidator(parse_identity)], ...], BeforeValidator(listed)]
 Groups = Annotated[tuple[Annotated[str, BeforeValidator(_group)], ...], BeforeValidator(listed)]
-Addresses = Annotated[tuple[str, ...], BeforeValidator(listed)]
+Addresses = Annotated[tuple[Annotated[str, AfterValidator(_address)], ...], BeforeValidator(listed)]

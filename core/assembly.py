@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
@@ -15,6 +15,7 @@ from config.settings import Settings, TerminalSettings
 from core.agents.agent import AgentSpec
 from core.agents.backend import ModelBackend
 from core.agents.cache import AgentCache
+from core.agents.configured import Configured
 from core.agents.registry import DEFAULT, Agents
 from core.delivery.outbox import Outbox
 from core.desk.full import FullDisk
@@ -61,20 +62,32 @@ class SettingsPolicies:
         return configured.agent if configured is not None else DEFAULT
 
 
-def agents_of(settings: Settings, pepper: str = "") -> Agents:
-    """`pepper` is secret, and new in every process. Raises `ConfigError` for a backend that can't be loaded, and for
-    instructions that can't be read."""
-    modelled = {name: agent for name, agent in settings.agents.items() if isinstance(agent, ModelAgentSettings)}
-    proxy = settings.network.proxy.reveal() if settings.network.proxy is not None else None
-    specs = {name: _spec(name, agent, pepper) for name, agent in settings.agents.items()}
-    files = {name: agent.instructions_file for name, agent in modelled.items() if agent.instructions_file is not None}
-    return Agents(specs, ModelBackend(modelled, proxy) if modelled else None, files)
+def agents_of(settings: Settings, pepper: str = "", before: Agents | None = None) -> Agents:
+    """`pepper` is secret, and new in every process. `before`: those of the configuration before this one, in the same
+    process; what serves them will serve these.
+
+    Blocks: it reads files and imports modules. Raises `ConfigError` for a backend that can't be loaded, and for
+    instructions that can't be read.
+    """
+    pepper = pepper if before is None else before.pepper
+    models = None if before is None else before.models
+    specs = {name: _spec(name, agent, settings, pepper) for name, agent in settings.agents.items()}
+    modelled = [
+        Configured(name=name, digest=specs[name].digest, settings=agent, proxy=settings.network.proxy)
+        for name, agent in settings.agents.items()
+        if isinstance(agent, ModelAgentSettings)
+    ]
+    if models is None and modelled:
+        models = ModelBackend(modelled)
+    files = {one.name: file for one in modelled if (file := one.settings.instructions_file) is not None}
+    return Agents(specs, models, modelled, files, pepper)
 
 
-def _spec(name: str, agent: AgentSettings, pepper: str) -> AgentSpec:
+def _spec(name: str, agent: AgentSettings, settings: Settings, pepper: str) -> AgentSpec:
     match agent:
         case ModelAgentSettings():
-            told: object = [agent.model_dump(mode="json"), [_secret_digest(s, pepper) for _, s in secrets_in(agent)]]
+            secrets = [*(secret for _, secret in secrets_in(agent)), *filter(None, [settings.network.proxy])]
+            told: object = [agent.model_dump(mode="json"), [_secret_digest(secret, pepper) for secret in secrets]]
             return AgentSpec(
                 name=name, backend=agent.backend, model=agent.model, models=agent.choices,
                 instructions=agent.instructions or "", digest=_digest(told),
@@ -97,7 +110,7 @@ def _secret_digest(secret: Secret, pepper: str) -> str:
     return hmac.digest(pepper.encode(), secret.reveal().encode(), "sha256").hex()
 
 
-def access_of(settings: Settings, bots: Mapping[BotName, Bot]) -> AccessRules:
+def access_of(settings: Settings, bots: Iterable[BotName]) -> AccessRules:
     """Who may speak on each bot. A bot that only this machine's user reaches has that user for its owner."""
     owners = frozenset(str(identity) for identity in settings.access.owners)
     allowed = frozenset(str(identity) for identity in settings.access.allow)
@@ -134,6 +147,7 @@ def furnish(
     settings: Settings,
     store: Store,
     bots: Mapping[BotName, Bot],
+    *,
     clock: Clock,
     random: Random,
     approve_command: str = "frontdesk people approve",
@@ -163,4 +177,5 @@ def furnish(
         policies=SettingsPolicies(settings),
         admins=KnownAdmins(bots, clock),
         rules=rules,
+        tally=store.tally,
     )

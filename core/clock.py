@@ -20,3 +20,8 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(max(0.0, seconds))
+
+
+def booted_at() -> float:
+    """When the machine was started, in seconds since 1970."""
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)

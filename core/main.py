@@ -6,8 +6,7 @@ import asyncio
 import gc
 import importlib.metadata
 import shlex
-import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import structlog
@@ -15,24 +14,28 @@ import structlog
 from bots import open_bot
 from bots.terminal.bot import TERMINAL, TerminalBot
 from config.load import Loaded
-from config.settings import TerminalSettings
+from config.settings import BotSettings, Settings
 from core.assembly import furnish
 from core.chance import SystemRandom
 from core.clock import SystemClock
 from core.desk.desk import Desk
 from core.errors import VerbFailed
 from core.ports import Bot
-from core.service import logs, schedule
+from core.reload import Reading, Reload, Staff
+from core.service import logs
 from core.service.garbage import Garbage
+from core.service.logs import Logs
 from core.service.notices import Notices
 from core.service.notify import Notifier
-from core.service.schedule import Chores
+from core.service.schedule import Chores, Schedule
+from core.service.signals import Signals
 from core.service.socket import SOCKET_NAME, Verb
 from core.service.socket import serve as serve_socket
 from core.service.socket_client import connect
 from core.service.status import DaemonStatus, StoreStatus
 from core.service.supervisor import BotHealth, Supervisor
-from core.service.verbs import Verbs
+from core.service.verbs import AtRest, AtWork, Verbs
+from core.service.watching import watched
 from core.store import facts
 from core.store.engine import Store
 from core.store.open import exists, open_store
@@ -42,7 +45,6 @@ from core.vocabulary import BotName
 log = structlog.get_logger("frontdesk")
 
 HISTORY = "terminal_history"
-ACCOUNT = "account:"
 STOP_S = 15.0
 """From the end of draining to the end of the process, at most: owners, tool servers, the store."""
 
@@ -58,130 +60,152 @@ async def serve(loaded: Loaded, *, stdin: bool) -> int:
     Raises `ConfigError` and `StoreError` with words that say what to do.
     """
     gc.disable()  # a collection over the imports' objects costs more than the start itself
-    logs.set_up(loaded.settings.secrets, level="WARNING" if stdin else "INFO")  # a person's screen is for answers
-    clock = SystemClock()
+    level = "WARNING" if stdin else "INFO"  # a person's screen is for answers
+    logbook = logs.set_up(loaded.settings.secrets, level=level)
     async with AsyncExitStack() as stack:
         store = open_store(loaded.settings.store.url_in(loaded.state_dir), loaded.state_dir)
         stack.callback(store.close)
-        daemon = Daemon(loaded, store, clock, stdin=stdin)
+        daemon = Daemon(loaded, store, logbook, SystemClock(), stdin=stdin)
         return await daemon.run(stack)
 
 
 class Daemon:
     """One run of the desk."""
 
-    def __init__(self, loaded: Loaded, store: Store, clock: SystemClock, *, stdin: bool) -> None:
+    def __init__(self, loaded: Loaded, store: Store, logbook: Logs, clock: SystemClock, *, stdin: bool) -> None:
         self._loaded = loaded
-        self._settings = loaded.settings
         self._store = store
+        self._logbook = logbook
         self._clock = clock
         self._random = SystemRandom(clock)
         self._stdin = stdin
-        self._stop = asyncio.Event()
-        self._hurry = asyncio.Event()
-        self._lost = False
+        self._signals = Signals()
         self._notifier = Notifier(loaded.manager.socket)
-        self.terminal = self._open_terminal()
-        self.bots: dict[BotName, Bot] = self._open_bots()
+        self._lost = False
+        self.terminal = TerminalBot(
+            BotName(loaded.settings.terminal or TERMINAL), clock=clock, random=self._random,
+            history=loaded.state_dir / HISTORY, stdin=stdin,
+        )  # fmt: skip
+        spoken_to = [self._open_bot(BotName(name), bot) for name, bot in loaded.settings.spoken_to.items()]
+        self.bots: dict[BotName, Bot] = {bot.name: bot for bot in (self.terminal, *spoken_to)}
 
-    def _open_terminal(self) -> TerminalBot:
-        named = [name for name, bot in self._settings.bots.items() if isinstance(bot, TerminalSettings)]
-        return TerminalBot(
-            BotName(named[0]) if named else TERMINAL,
-            clock=self._clock,
-            random=self._random,
-            history=self._loaded.state_dir / HISTORY,
-            stdin=self._stdin,
-        )
+    def _open_bot(self, name: BotName, settings: BotSettings) -> Bot:
+        return open_bot(name, settings, clock=self._clock, random=self._random)
 
-    def _open_bots(self) -> dict[BotName, Bot]:
-        bots: dict[BotName, Bot] = {self.terminal.name: self.terminal}
-        for name, settings in self._settings.bots.items():
-            if not isinstance(settings, TerminalSettings):
-                through = settings.proxy or self._settings.network.proxy
-                own = settings.model_copy(update={"proxy": through})
-                bots[BotName(name)] = open_bot(BotName(name), own, clock=self._clock, random=self._random)
-        return bots
+    def _read_again(self) -> Settings:
+        settings = self._loaded.again().settings
+        self._logbook.mask.learn(settings.secrets)
+        return settings
 
     async def run(self, stack: AsyncExitStack) -> int:
         """Start in the order of dependence; the stack undoes it backwards."""
+        self._signals.listen()
         approve = f"frontdesk --state {shlex.quote(str(self._loaded.state_dir))} people approve"
-        house = furnish(self._settings, self._store, self.bots, self._clock, self._random, approve)
-        health = BotHealth(self.bots, await self._store.read(lambda tx: _accounts(tx, list(self.bots))))
-        desk = Desk(house, health, health.account_of, version(), health.heard)
+        reading = Reading(settings=self._read_again, open_bot=self._open_bot, approve_command=approve)
+        staff = await self._assemble(reading)
+        reload = Reload(self._loaded.settings, reading, staff)
+        status = DaemonStatus(staff.house, staff.health, reload, self._logbook.troubles)
+        await self._start(stack, staff, status)
+        self._notifier.ready(status.line)
+        staff.health.on_change = lambda: self._notifier.status(status.line)
+        self._begin(stack, self._reload_when_told(reload, status), "reload")
+        if (watchdog_s := self._loaded.manager.watchdog_s) is not None:
+            self._begin(stack, self._notifier.watch(watchdog_s), "watchdog")
+        await self._signals.stop.wait()
+        if self._lost:
+            return 1
+        await self._drain(staff.desk, reload.settings.desk.drain_s)
+        return 0
+
+    async def _assemble(self, reading: Reading) -> Staff:
+        """Make the parts; nothing moves yet."""
+        settings, clock, random = self._loaded.settings, self._clock, self._random
+        house = furnish(
+            settings, self._store, self.bots, clock=clock, random=random, approve_command=reading.approve_command
+        )
+        health = BotHealth(self.bots, await self._store.read(self._accounts))
         health.on_account = self._keep_account
         health.on_up, health.on_failed = house.outbox.open, house.outbox.hold
+        desk = Desk(house, health, health.account_of, version(), health.heard)
+        supervisor = Supervisor(self.bots, health, house.outbox, clock=clock, random=random)
+        chores = Chores(house, desk, self._lose, Garbage(clock))
+        return Staff(
+            house=house, desk=desk, health=health, supervisor=supervisor,
+            schedule=Schedule(chores, clock, settings.session.sweep_s),
+        )  # fmt: skip
+
+    async def _start(self, stack: AsyncExitStack, staff: Staff, status: DaemonStatus) -> None:
+        house, desk, supervisor = staff.house, staff.desk, staff.supervisor
         for name in self.bots:
             house.outbox.hold(name)
-        status = DaemonStatus(house, health)
-        garbage = Garbage(self._clock)
-        chores = Chores(house, desk, self._lose, garbage)
-        stack.push_async_callback(house.agents.close)
+        await self._listen(stack, staff, status)
+        stack.push_async_callback(lambda: house.agents.close())  # those that a reload brought
         await desk.start()
         stack.push_async_callback(desk.close)
         verbs = Verbs(
-            self._store, clock=self._clock, random=self._random, notices=house.notices, running=status,
-            has_owners=bool(self._settings.access.owners),
+            self._store, clock=self._clock, random=self._random, notices=house.notices,
+            running=AtWork(status, desk, house), has_owners=bool(self._loaded.settings.access.owners),
         ).table()  # fmt: skip
-        await stack.enter_async_context(serve_socket(self._loaded.state_dir / SOCKET_NAME, verbs, self.terminal.attach))
-        supervisor = Supervisor(health, clock=self._clock, random=self._random)
+        socket = self._loaded.state_dir / SOCKET_NAME
+        await stack.enter_async_context(serve_socket(socket, verbs, self.terminal.attach))
         stack.push_async_callback(supervisor.stop)
         for bot in self.bots.values():
             task = supervisor.start(bot, desk)
             if bot is self.terminal and self._stdin:
-                task.add_done_callback(lambda _: self._stop.set())
-        stack.push_async_callback(schedule.start(chores, self._clock, self._settings.session.sweep_s).stop)
-        self._listen_to_signals()
+                task.add_done_callback(lambda _: self._signals.stop.set())
+        staff.schedule.begin()
+        stack.push_async_callback(staff.schedule.stop)
         status.ready = True
-        garbage.begin()
         house.agents.warm()
+        if status.listener is not None:
+            status.listener.begin()
         log.info("ready", bots=list(self.bots), state=str(self._loaded.state_dir))
-        self._tell_manager(stack)
-        await self._stop.wait()
-        if self._lost:
-            return 1
-        await self._drain(desk)
-        return 0
 
-    async def _drain(self, desk: Desk) -> None:
+    async def _listen(self, stack: AsyncExitStack, staff: Staff, status: DaemonStatus) -> None:
+        """Before the desk starts and until after it has closed, so that both can be watched. Whoever sits at a terminal
+        has asked for no port unless the file has one."""
+        settings = self._loaded.settings
+        if not self._stdin or "listen" in settings.model_fields_set:
+            watching = watched(settings.listen, staff.house, staff.desk, staff.health, version())
+            status.listener = await stack.enter_async_context(watching)
+
+    def _begin(self, stack: AsyncExitStack, work: Coroutine[None, None, None], name: str) -> None:
+        """Go on with it until the end."""
+        task = asyncio.create_task(work, name=name)
+        stack.callback(task.cancel)
+
+    async def _reload_when_told(self, reload: Reload, status: DaemonStatus) -> None:
+        while True:
+            await self._signals.reload.wait()
+            self._signals.reload.clear()
+            self._notifier.reloading(self._clock.monotonic())
+            state = await reload.reload()
+            self._store.tally.reloaded(good=state.refused_at is None)
+            if status.listener is not None:
+                await status.listener.move(reload.settings.listen)
+            self._notifier.ready(status.line)
+
+    async def _drain(self, desk: Desk, drain_s: float) -> None:
         """Nothing new comes in, what runs may end; a second signal hurries. Bots still send meanwhile."""
         desk.stop_intake()
         log.info("stopping")
-        self._notifier.stopping(self._settings.desk.drain_s + STOP_S)
-        drain = asyncio.create_task(desk.drain(self._settings.desk.drain_s))
-        hurry = asyncio.create_task(self._hurry.wait())
+        self._notifier.stopping(drain_s + STOP_S)
+        drain = asyncio.create_task(desk.drain(drain_s))
+        hurry = asyncio.create_task(self._signals.hurry.wait())
         await asyncio.wait({drain, hurry}, return_when=asyncio.FIRST_COMPLETED)
         drain.cancel()
         hurry.cancel()
 
-    def _tell_manager(self, stack: AsyncExitStack) -> None:
-        self._notifier.ready(f"bots: {', '.join(self.bots)}")
-        watchdog_s = self._loaded.manager.watchdog_s
-        if watchdog_s is not None:
-            watching = asyncio.create_task(self._notifier.watch(watchdog_s), name="watchdog")
-            stack.callback(watching.cancel)
-
-    def _listen_to_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._signalled)
-
-    def _signalled(self) -> None:
-        if self._stop.is_set():
-            self._hurry.set()
-        self._stop.set()
-
     def _lose(self) -> None:
         """Another daemon owns the store now: whatever runs here can write nothing any more."""
         self._lost = True
-        self._stop.set()
+        self._signals.stop.set()
+
+    def _accounts(self, tx: Tx) -> dict[BotName, str]:
+        return {bot: facts.account_of(tx, bot) for bot in self.bots}
 
     def _keep_account(self, bot: BotName, account: str) -> None:
-        self._kept = asyncio.ensure_future(self._store.write(lambda tx: facts.put(tx, ACCOUNT + bot, account)))
-
-
-def _accounts(tx: Tx, bots: list[BotName]) -> dict[BotName, str]:
-    return {bot: facts.get(tx, ACCOUNT + bot) or "" for bot in bots}
+        self._kept = asyncio.ensure_future(self._store.write(lambda tx: facts.keep_account(tx, bot, account)))
 
 
 @asynccontextmanager
@@ -193,14 +217,14 @@ async def offline(loaded: Loaded) -> AsyncIterator[Mapping[str, Verb]]:
         raise VerbFailed(
             f"no desk has run here ({loaded.state_dir}); start one with `frontdesk run`, or name another --state"
         )
-    store = open_store(url, loaded.state_dir)
+    store, notices = open_store(url, loaded.state_dir), Notices(loaded.settings.desk.language)
     try:
         yield Verbs(
             store,
             clock=clock,
             random=SystemRandom(clock),
-            notices=Notices(loaded.settings.desk.language),
-            running=StoreStatus(store, clock.now),
+            notices=notices,
+            running=AtRest(StoreStatus(store, clock.now), store, notices),
             has_owners=bool(loaded.settings.access.owners),
         ).table()
     finally:

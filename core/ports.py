@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from core.vocabulary import (
     Address,
@@ -200,3 +200,75 @@ class Desk(Protocol):
 
     def arrived(self, bot: BotName, chat: ChatId, kind: ChatKind) -> None:
         """Somebody can be reached again in this chat: rest of the outbox goes out."""
+
+
+# -- an account, looked at without a desk ------------------------------------------------------------------------------
+
+
+State = Literal["ok", "warning", "fault"]
+Blamed = Literal["config", "world"]
+"""Of a fault: the configuration or the machine is wrong, or somebody out there fails, maybe only just now."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """What somebody found who looked whether all is well, in one line each."""
+
+    what: str
+    """What was looked at, as the config or a person calls it."""
+    state: State
+    detail: str
+    do: str = ""
+    """What to do about it; "" where there is nothing to do."""
+    blames: Blamed = "config"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Writer:
+    """Somebody who wrote to an account."""
+
+    identity: str
+    """As the config spells it: platform, realm if any, user id."""
+    name: str
+    text: str
+
+
+class Probe(Protocol):
+    """Looks at one configured account: the platform is asked, and nothing is taken from it or changed there."""
+
+    async def introduce(self) -> str:
+        """What people call the account on the platform, as in "@name". Raises `BotRejected` where the platform refuses
+        the secrets, another `BotError` where nothing can be said."""
+
+    def writers(self) -> AsyncIterator[Writer]:
+        """Whoever writes to the account in private or has lately, each once, for at most two minutes. What they write
+        stays at the platform for the desk to answer. Raises `BotError`."""
+
+    async def findings(self, *, alone: bool) -> Sequence[Finding]:
+        """All that can be found out, in a fixed order, each question within about ten seconds. `alone`: no desk of ours
+        receives this account's events, so that it may be tried whether somebody else does."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SecretWanted:
+    """One secret that an account needs: the option of `[bots.NAME]`, and what to call it where it is asked for."""
+
+    option: str
+    title: str
+    source: str
+    """Where people get it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Questions:
+    """What is asked to set up an account on a platform. Everything else has its default."""
+
+    platform: str
+    """As the config spells it."""
+    title: str
+    secrets: Sequence[SecretWanted]
+    """In the order in which they are asked for."""
+    own_id: str
+    """How a person finds the id that the platform knows them by."""
+    offer: Sequence[str]
+    """Options of `[bots.NAME]` that people change first."""

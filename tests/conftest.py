@@ -1,10 +1,11 @@
-"""Stores for tests: real ones, on both databases, made by the migrations once and copied for each test."""
+"""Stores for tests: real ones, on both databases, made by the migrations once and copied for each test. And no test
+may print a secret."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import psycopg
@@ -12,8 +13,19 @@ import pytest
 
 from core.store.engine import Store
 from core.store.open import DATABASE_FILE, open_store
+from tests.secrets import shown_in
 
 POSTGRES = os.environ.get("FRONTDESK_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Of what was captured meanwhile, and of nothing else: a failing test's own report may show what it compares."""
+    report = yield
+    shown = [where for _, written in report.sections for where in shown_in(written)]
+    if shown:
+        report.outcome, report.longrepr = "failed", f"a secret was written out: {shown}"
+    return report
 
 
 @pytest.fixture(scope="session")

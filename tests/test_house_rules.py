@@ -35,6 +35,7 @@ BOUNDARIES: Final = {
     "agent, made": ("core/desk/recall.py", "recall"),
     "agent with a model": ("core/agents/asking.py", "Asking.answer"),
     "agent with a model, loaded": ("core/agents/backend.py", "ModelBackend._live"),
+    "agent with a model, loaded anew": ("core/agents/backend.py", "ModelBackend.adopt"),
     "agent with a model, summary": ("core/agents/compaction.py", "sum_up"),
     "tool server": ("core/agents/tool_server.py", "ToolServer._live"),
     "instant command": ("core/desk/instants.py", "Instants._text"),

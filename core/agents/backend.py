@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import shutil
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
-from config.agents import ModelAgentSettings
 from core.agents.agent import AgentEvent, AgentSpec, TurnContext
+from core.agents.configured import Configured
 from core.agents.crossing import Crossing, Ferry
 from core.agents.tool_status import ToolServerStatus
-from core.errors import ConfigError
 
 if TYPE_CHECKING:
     from core.agents.compaction import Summed
@@ -62,9 +60,8 @@ class ModelAgent:
 class ModelBackend:
     """Lives on the main loop; `warm` starts the thread, and so does the first turn."""
 
-    def __init__(self, agents: Mapping[str, ModelAgentSettings], proxy: str | None) -> None:
+    def __init__(self, agents: Sequence[Configured]) -> None:
         self._agents = agents
-        self._proxy = proxy
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._ready: asyncio.Future[Engine] | None = None
@@ -78,31 +75,9 @@ class ModelBackend:
         """`agent.AgentFactory`."""
         return ModelAgent(self, spec)
 
-    def check(self) -> None:
-        """Make every model that may be chosen, without asking it anything, and look for the programs of tool servers;
-        blocking. Raises `ConfigError` with all that is wrong."""
-        from core.agents.providers import Providers
-
-        providers = Providers(self._proxy)
-        faults: list[str] = []
-        for name, agent in self._agents.items():
-            for model in dict.fromkeys(agent.choices.values()):
-                try:
-                    providers.model(agent, model, name)
-                except ConfigError as fault:
-                    faults.append(f"[agents.{name}] {fault}")
-            faults += [
-                f'[[agents.{name}.mcp]] "{server.name}": there is no program {server.command[0]}; install it, or write '
-                "its whole path"
-                for server in agent.mcp
-                if server.command and shutil.which(server.command[0]) is None
-            ]
-        if faults:
-            raise ConfigError("\n".join(faults))
-
     def warm(self) -> None:
         """Start loading what models need, in the thread that they will run in."""
-        if self._ready is not None:
+        if self._ready is not None or not self._agents:
             return
         sys.setswitchinterval(SWITCH_S)
         self._loop = asyncio.new_event_loop()
@@ -141,7 +116,7 @@ class ModelBackend:
         try:
             from core.agents.engine import Engine
 
-            return Engine(self._agents, self._proxy)
+            return Engine(self._agents)
         finally:
             gc.freeze()
             if collecting:
@@ -156,6 +131,20 @@ class ModelBackend:
         if self._ferry is None:
             self._ferry = Ferry(asyncio.get_running_loop(), self._loop)
         return engine, self._ferry
+
+    async def adopt(self, agents: Sequence[Configured]) -> None:
+        """Another configuration holds from now on; turns that run end as they began."""
+        self._agents = agents
+        if self._ready is None:
+            self.warm()
+            return
+        try:
+            engine, ferry = await self.engine()
+        except Exception:  # noqa: BLE001  # agent: what kept models from being loaded was logged; now it is tried again
+            self._ready = None
+            self.warm()
+        else:
+            await _over_there(ferry.agents, engine.adopt(agents))
 
     async def sum_up(self, spec: AgentSpec, history: list[Entry], topic: str) -> Summed | None:
         """A summary of the older part of a history; cancelled with its caller."""

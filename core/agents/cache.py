@@ -68,6 +68,11 @@ class AgentCache:
     def __len__(self) -> int:
         return len(self._agents)
 
+    @property
+    def bytes(self) -> int:
+        """About how many the histories hold."""
+        return self._bytes
+
     def take(self, conversation: ConversationId, signature: AgentSignature) -> CachedAgent | None:
         """The conversation's agent if it is exactly the one that is wanted. A stale one is thrown away."""
         cached = self._remove(conversation)
@@ -81,12 +86,20 @@ class AgentCache:
         self.hits += 1
         return cached
 
+    def bound(self, *, most: int, most_bytes: int, idle_s: float) -> None:
+        """Other bounds from now on; who is beyond them has to go."""
+        self.most, self.most_bytes, self.idle_s = most, most_bytes, idle_s
+        self._make_room()
+
     def put(self, conversation: ConversationId, cached: CachedAgent, now_s: float) -> None:
         """Keep it for the next turn; others may have to go for it."""
         self._remove(conversation)
         cached.used_s = now_s
         self._agents[conversation] = cached
         self._bytes += cached.bytes
+        self._make_room()
+
+    def _make_room(self) -> None:
         while self._agents and (len(self._agents) > self.most or self._bytes > self.most_bytes):
             self.evict(next(iter(self._agents)))
 

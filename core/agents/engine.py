@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Iterable
 
 import anyio._backends._asyncio  # noqa: F401  # the first request would, and others wait meanwhile
 import structlog
 
-from config.agents import ModelAgentSettings
 from core.agents import compaction
 from core.agents.agent import AgentSpec
 from core.agents.asking import Asking, graph
 from core.agents.compaction import Summed
+from core.agents.configured import Configured
 from core.agents.crossing import Crossing
 from core.agents.preparation import Preparation
 from core.agents.providers import Chosen, Providers, load
 from core.agents.quiet import quieten
 from core.agents.role import Role
+from core.agents.station import Station
 from core.agents.tool_status import ToolServerStatus
-from core.agents.toolbox import Toolbox
 from core.errors import ConfigError, ModelUnfit
 from core.store.entries import Entry
 
@@ -28,66 +29,102 @@ log = structlog.get_logger("frontdesk.agents")
 class Engine:
     """Made, and its methods called, on the agents' loop."""
 
-    def __init__(self, agents: Mapping[str, ModelAgentSettings], proxy: str | None) -> None:
+    def __init__(self, agents: Iterable[Configured]) -> None:
         quieten()
-        self._agents = agents
-        self._providers = Providers(proxy)
+        self._providers = Providers()
         self._graph = graph()
         self._preparation = Preparation()
-        self._toolboxes = {name: Toolbox(settings, name, proxy) for name, settings in agents.items()}
-        load(name for one in agents.values() for name in (*one.choices.values(), *one.fallbacks))
+        agents = tuple(agents)
+        load(_models(agents))
+        self._stations = {agent.name: Station(agent, self._providers) for agent in agents}
+        self._retiring: set[Station] = set()
         self.faults: list[str] = []
         """What is wrong with models as they are configured, in words for whoever runs the desk."""
         self._make_models()
 
     def _make_models(self) -> None:
         """Before anybody waits for them: the first use of a model brings as many modules and objects as its SDK."""
-        for name, settings in self._agents.items():
+        self.faults = []
+        for name, station in self._stations.items():
             try:
-                self._providers.model(settings, settings.model, name)
+                self._providers.model(station.agent, station.agent.settings.model)
             except ConfigError as fault:
                 self.faults.append(f"[agents.{name}] {fault}")
                 log.error("model_unfit", agent=name, why=str(fault))  # noqa: TRY400  # its words say it all
 
     async def start(self) -> None:
         """Start the tool servers; once, before anything else."""
-        for toolbox in self._toolboxes.values():
-            toolbox.start()
+        for station in self._stations.values():
+            station.toolbox.start()
+
+    async def adopt(self, agents: Iterable[Configured]) -> None:
+        """Another configuration holds from now on. What stays as it was stays open; turns that run end as they
+        began."""
+        agents = tuple(agents)
+        await asyncio.to_thread(load, _models(agents))
+        before, self._stations = self._stations, {}
+        for agent in agents:
+            known = before.get(agent.name)
+            if known is not None and known.agent.digest == agent.digest:
+                self._stations[agent.name] = before.pop(agent.name)
+                continue
+            self._stations[agent.name] = station = Station(agent, self._providers)
+            station.toolbox.start()
+        self._make_models()
+        self._retiring.update(before.values())
+        for station in before.values():
+            await station.retire()
+        self._retiring = {station for station in self._retiring if station.is_open}
 
     async def tidy(self) -> None:
         """Let go of what nobody needed for a while."""
-        for toolbox in self._toolboxes.values():
-            await toolbox.tidy()
+        for station in self._stations.values():
+            await station.toolbox.tidy()
 
     def tool_servers(self) -> list[ToolServerStatus]:
         """How each tool server is. May be called from any thread."""
-        return [status for toolbox in self._toolboxes.values() for status in toolbox.status()]
+        return [status for station in self._stations.values() for status in station.toolbox.status()]
 
     async def answer(self, spec: AgentSpec, crossing: Crossing) -> None:
         """Answer one turn. Raises `AgentError` and `ConfigError`."""
-        await Asking(self._role(spec), self._graph, crossing).answer()
+        station = self._station(spec)
+        async with station.work():
+            await Asking(self._role(spec, station), self._graph, crossing).answer()
 
     async def sum_up(self, spec: AgentSpec, history: list[Entry], topic: str) -> Summed | None:
         """A summary of the older part of a history."""
-        return await compaction.sum_up(history, self._role(spec), topic)
+        station = self._station(spec)
+        async with station.work():
+            return await compaction.sum_up(history, self._role(spec, station), topic)
 
-    def _role(self, spec: AgentSpec) -> Role:
-        settings = self._agents[spec.name]
+    def _station(self, spec: AgentSpec) -> Station:
+        """As configured now: a turn that was opened before a reload and asks after it is answered by what it left."""
+        station = self._stations.get(spec.name)
+        if station is None:
+            raise ModelUnfit(f"there is no agent {spec.name} any more")
+        return station
+
+    def _role(self, spec: AgentSpec, station: Station) -> Role:
         return Role(
-            settings=settings,
-            chosen=self._model(spec),
+            settings=station.agent.settings,
+            chosen=self._model(spec, station.agent),
             instructions=spec.instructions,
-            toolbox=self._toolboxes[spec.name],
+            toolbox=station.toolbox,
             preparation=self._preparation,
         )
 
-    def _model(self, spec: AgentSpec) -> Chosen:
+    def _model(self, spec: AgentSpec, agent: Configured) -> Chosen:
         try:
-            return self._providers.model(self._agents[spec.name], spec.model, spec.name)
+            return self._providers.model(agent, spec.model)
         except ConfigError as fault:
             raise ModelUnfit(str(fault)) from fault
 
     async def close(self) -> None:
-        for toolbox in self._toolboxes.values():
-            await toolbox.close()
+        for station in (*self._stations.values(), *self._retiring):
+            await station.toolbox.close()
         await self._providers.close()
+
+
+def _models(agents: Iterable[Configured]) -> list[str]:
+    """Every model that may be asked."""
+    return [name for one in agents for name in (*one.settings.choices.values(), *one.settings.fallbacks)]

@@ -18,6 +18,7 @@ from pydantic_ai.providers import Provider, infer_provider_class
 
 from config.agents import ModelAgentSettings
 from config.model_names import provider_of
+from core.agents.configured import Configured
 from core.agents.preparation import sent
 from core.agents.tls import context as tls
 from core.agents.transcript import readable, system_of
@@ -50,6 +51,7 @@ class _Configuration:
     key: str
     connect_s: float
     silence_s: float
+    proxy: str | None
 
 
 class _Reader(WrapperModel):
@@ -65,25 +67,37 @@ class _Reader(WrapperModel):
 class Providers:
     """Lives on the agents' loop."""
 
-    def __init__(self, proxy: str | None) -> None:
-        self._proxy = proxy
+    def __init__(self) -> None:
         self._providers: dict[_Configuration, tuple[Provider[object], httpx2.AsyncClient | None]] = {}
+        self._users: dict[_Configuration, set[str]] = {}
+        """The digests of the agents that each serves."""
         self._silent: set[str] = set()
         """Providers whose requests go through clients of their own."""
         self._chosen: dict[tuple[str, str], Chosen] = {}
 
-    def model(self, agent: ModelAgentSettings, name: str, digest: str) -> Chosen:
-        """The model of this name, with the agent's fallbacks behind it. `digest` stands for the agent's settings.
-        Raises `ConfigError`."""
-        known = self._chosen.get((digest, name))
+    def model(self, agent: Configured, name: str) -> Chosen:
+        """The model of this name, with the agent's fallbacks behind it. Raises `ConfigError`."""
+        known = self._chosen.get((agent.digest, name))
         if known is None:
-            names = (name, *(other for other in agent.fallbacks if other != name))
-            known = self._chosen[digest, name] = self._choose(agent, names)
+            names = (name, *(other for other in agent.settings.fallbacks if other != name))
+            known = self._chosen[agent.digest, name] = self._choose(agent, names)
         return known
 
-    def _choose(self, agent: ModelAgentSettings, names: tuple[str, ...]) -> Chosen:
+    async def retire(self, digest: str) -> None:
+        """The agent of this digest is configured no more: close what served nobody else."""
+        for key in [key for key in self._chosen if key[0] == digest]:
+            del self._chosen[key]
+        for configuration, users in list(self._users.items()):
+            users.discard(digest)
+            if not users:
+                del self._users[configuration]
+                _, client = self._providers.pop(configuration)
+                if client is not None:
+                    await client.aclose()
+
+    def _choose(self, agent: Configured, names: tuple[str, ...]) -> Chosen:
         models = [self._model(agent, one) for one in names]
-        window = agent.context.window or models[0].profile.get("context_window")
+        window = agent.settings.context.window or models[0].profile.get("context_window")
         return Chosen(
             model=models[0] if len(models) == 1 else FallbackModel(*map(_Reader, models)),
             systems=frozenset(map(system_of, models)),
@@ -92,10 +106,10 @@ class Providers:
             behind=self._choose(agent, names[1:]) if len(names) > 1 else None,
         )
 
-    def _model(self, agent: ModelAgentSettings, name: str) -> Model:
+    def _model(self, agent: Configured, name: str) -> Model:
         provider = provider_of(name)
-        own = _family(provider) == _family(provider_of(agent.model))
-        base_url = agent.base_url if own else None
+        own = _family(provider) == _family(provider_of(agent.settings.model))
+        base_url = agent.settings.base_url if own else None
         # What serves elsewhere under OpenAI's name speaks chat completions.
         spoken = "openai-chat" if base_url is not None and provider == "openai" else provider
         try:
@@ -105,17 +119,16 @@ class Providers:
         except (UserError, ValueError, ImportError) as error:
             raise ConfigError(f'model = "{name}": {error}') from error
 
-    def _provider(
-        self, agent: ModelAgentSettings, provider: str, base_url: str | None, *, own: bool
-    ) -> Provider[object]:
-        key = agent.api_key if own and agent.api_key is not None else agent.keys.get(provider)
-        limits = agent.limits
+    def _provider(self, agent: Configured, provider: str, base_url: str | None, *, own: bool) -> Provider[object]:
+        settings, limits = agent.settings, agent.settings.limits
+        key = settings.api_key if own and settings.api_key is not None else settings.keys.get(provider)
         configuration = _Configuration(
             provider=_family(provider), base_url=base_url, key=key.reveal() if key is not None else "",
-            connect_s=limits.connect_s, silence_s=max(limits.first_token_s, limits.silence_s),
+            connect_s=limits.connect_s, silence_s=max(limits.first_token_s, limits.silence_s), proxy=agent.proxy_url,
         )  # fmt: skip
         if configuration not in self._providers:
             self._providers[configuration] = self._open(provider, configuration)
+        self._users.setdefault(configuration, set()).add(agent.digest)
         return self._providers[configuration][0]
 
     def _open(self, provider: str, configuration: _Configuration) -> tuple[Provider[object], httpx2.AsyncClient | None]:
@@ -130,7 +143,7 @@ class Providers:
 
     def _client(self, configuration: _Configuration) -> httpx2.AsyncClient:
         limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)
-        transport = httpx2.AsyncHTTPTransport(verify=tls(), limits=limits, proxy=self._proxy)
+        transport = httpx2.AsyncHTTPTransport(verify=tls(), limits=limits, proxy=configuration.proxy)
         timeout = httpx2.Timeout(configuration.silence_s, connect=configuration.connect_s)
         client = create_async_httpx2_client(timeout=timeout, transport=transport)
         hooks = client.event_hooks
@@ -142,6 +155,7 @@ class Providers:
         clients = [client for _, client in self._providers.values() if client is not None]
         await asyncio.gather(*(client.aclose() for client in clients))
         self._providers.clear()
+        self._users.clear()
         self._chosen.clear()
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from core.agents import offline
 from core.agents.agent import Agent, AgentFactory, AgentSpec
 from core.agents.backend import ModelBackend
+from core.agents.configured import Configured
 from core.agents.instructions import Instructions
 from core.agents.tool_status import ToolServerStatus
 from core.errors import ConfigError
@@ -57,11 +58,17 @@ class Agents:
         self,
         specs: Mapping[str, AgentSpec],
         models: ModelBackend | None = None,
+        modelled: Sequence[Configured] = (),
         instructions: Mapping[str, Path] = NO_FILES,
+        pepper: str = "",
     ) -> None:
-        """`instructions`: the files of those agents that have one. Raises `ConfigError`."""
+        """`models` may serve another configuration until `take_over`. `instructions`: the files of those agents that
+        have one. Raises `ConfigError`."""
         self.specs = dict(specs)
         self.models = models
+        self.pepper = pepper
+        """What secrets are digested with."""
+        self._modelled = modelled
         self._factories = {name: self._factory(spec) for name, spec in specs.items()}
         self._instructions = {name: Instructions(name, path) for name, path in instructions.items()}
         for name, file in self._instructions.items():
@@ -106,8 +113,15 @@ class Agents:
     def check(self) -> None:
         """Load what models need here and now, and see that each can be spoken to as configured. Raises
         `ConfigError`."""
+        from core.agents.fitness import check
+
+        if self._modelled:
+            check(self._modelled)
+
+    async def take_over(self) -> None:
+        """This configuration holds from now on; turns that run end as they began."""
         if self.models is not None:
-            self.models.check()
+            await self.models.adopt(self._modelled)
 
     def warm(self) -> None:
         """Load what models need, in their own thread."""

@@ -28,6 +28,7 @@ from pydantic_ai.toolsets.abstract import AbstractToolset, ToolsetTool
 from config.mcp import McpSettings
 from core.agents.tls import context as tls
 from core.agents.tool_status import ToolServerStatus
+from core.errors import AgentError
 
 log = structlog.get_logger("frontdesk.tools")
 
@@ -163,6 +164,20 @@ class ToolServer(Generic[D]):
             while line := await _line(stream):
                 log.info("tool_server_said", server=self.settings.name, line=line[:SAID_CHARS])
         self._broken.set()
+
+    # for who asks whether it could be had
+
+    async def look(self) -> int:
+        """Start one, ask for its tools, and end it, whatever `start` keeps running; how many of them may be used.
+
+        Raises `AgentError` in the server's own words.
+        """
+        try:
+            async with self._opened() as toolset:
+                listed = await asyncio.wait_for(toolset.list_tools(), self.settings.timeout_s)
+        except Exception as fault:
+            raise AgentError(_words(fault)) from fault
+        return sum(self._offered(tool.name) for tool in listed)
 
     # for runs of agents
 

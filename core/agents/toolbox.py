@@ -14,8 +14,8 @@ from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, ExternalTools
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import to_json
 
-from config.agents import ModelAgentSettings
 from core.agents.agent import TurnContext
+from core.agents.configured import Configured
 from core.agents.crossing import Crossing
 from core.agents.tool_status import ToolServerStatus
 from core.store.conversations import SessionId
@@ -120,11 +120,10 @@ def bounded(result: object, most: int) -> object:
 class Toolbox:
     """Lives on the agents' loop."""
 
-    def __init__(self, settings: ModelAgentSettings, agent: str, proxy: str | None) -> None:
-        self._limits = settings.limits
-        self._mcp = settings.mcp
+    def __init__(self, agent: Configured) -> None:
+        self._limits = agent.settings.limits
+        self._mcp = agent.settings.mcp
         self._agent = agent
-        self._proxy = proxy
         self._desk = FunctionToolset([current_time, search_conversations], id="desk")
         self._shared: list[ToolServer[Deps]] = []
         self._own: dict[tuple[str, SessionId], tuple[ToolServer[Deps], float]] = {}
@@ -136,7 +135,7 @@ class Toolbox:
     def _open(self, index: int) -> ToolServer[Deps]:
         from core.agents.tool_server import ToolServer  # only those who use one wait the second that its import takes
 
-        server: ToolServer[Deps] = ToolServer(self._mcp[index], self._agent, self._proxy)
+        server: ToolServer[Deps] = ToolServer(self._mcp[index], self._agent.name, self._agent.proxy_url)
         server.start()
         return server
 

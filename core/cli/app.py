@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated, Final
+from contextlib import suppress
+from typing import Annotated, Final, NoReturn
 
 import typer
 
 from config.faults import ConfigFaults
 from core.cli.daemon import chat, check, run
-from core.cli.options import ConfigOption, StateOption, place_of
+from core.cli.db import db
+from core.cli.explain import explain
+from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
 from core.cli.people import people
+from core.cli.send import send
 from core.cli.sessions import sessions
 from core.cli.status import status
+from core.cli.tables import print_json
 from core.errors import ConfigError, FrontdeskError, VerbFailed
 
 FAILED: Final = 1
@@ -24,18 +29,18 @@ app = typer.Typer(
     name="frontdesk",
     help="A front desk for chat bots: people message an agent on many platforms.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (run, chat, check, status):
+for verb in (run, chat, check, status, send, explain):
     app.command()(verb)
 app.add_typer(sessions, name="sessions")
 app.add_typer(people, name="people")
+app.add_typer(db, name="db")
 
 
 @app.command()
-def version() -> None:
+def version(as_json: JsonOption = False) -> None:
     """Print the version."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
@@ -44,7 +49,10 @@ def version() -> None:
         words = installed("frontdesk")
     except PackageNotFoundError:
         words = "unknown: this copy is not installed"
-    print(words, flush=True)
+    if as_json:
+        print_json({"version": words})
+    else:
+        print(words, flush=True)
 
 
 def _version(wanted: bool) -> None:
@@ -76,10 +84,26 @@ def main() -> None:
         _end(fault.code, f"frontdesk: {fault}")
     except FrontdeskError as fault:
         _end(FAILED, f"frontdesk: {fault}")
+    except OSError as fault:
+        _end(FAILED, f"frontdesk: {_what_failed(fault)}")
 
 
-def _end(code: int, words: str) -> None:
-    print(words, file=sys.stderr, flush=True)
+def _what_failed(fault: OSError) -> str:
+    """A file that can't be used, or, where no file is named, the output that nobody takes."""
+    if fault.filename is not None:
+        return f"{fault.filename} can't be used: {fault.strerror}"
+    return f"what there is to say can't be written: {fault.strerror}; look at where standard output goes"
+
+
+def _end(code: int, words: str) -> NoReturn:
+    """What was not written stays unwritten: the interpreter would try once more at its end, and say so at length."""
+    with suppress(OSError):
+        print(words, file=sys.stderr, flush=True)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(code)
 
 

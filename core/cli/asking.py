@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from core.cli.options import Place
 from core.errors import NotRunning
 from core.service.socket import SOCKET_NAME, Json
 from core.service.socket_client import ask
 
-if TYPE_CHECKING:
-    from config.load import Loaded
-
 
 def ask_desk(place: Place, verb: str, args: Mapping[str, Json]) -> Json:
     """The verb's result. Raises `ConfigFaults`, and `FrontdeskError` with words for the one who typed."""
-    return asyncio.run(_ask(place.load(), verb, args))
+    return asyncio.run(_ask(place, verb, args))
 
 
-async def _ask(loaded: Loaded, verb: str, args: Mapping[str, Json]) -> Json:
+async def _ask(place: Place, verb: str, args: Mapping[str, Json]) -> Json:
     try:
-        return await ask(loaded.state_dir / SOCKET_NAME, verb, args)
+        return await ask(place.state_directory() / SOCKET_NAME, verb, args)
     except NotRunning:
+        loaded = place.load()
         from core.main import offline
 
         async with offline(loaded) as verbs:

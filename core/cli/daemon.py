@@ -6,11 +6,11 @@ import asyncio
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from core.cli.options import ConfigOption, StateOption, place_of
+from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
 from core.errors import NotRunning
 
 if TYPE_CHECKING:
@@ -49,9 +49,27 @@ def chat(context: typer.Context, config: ConfigOption = None, state: StateOption
     raise typer.Exit(asyncio.run(_chat(loaded)))
 
 
-def check(context: typer.Context, config: ConfigOption = None, state: StateOption = None) -> None:
-    """Check the config: "ok" and what to be warned of, or every fault and exit code 78."""
-    loaded = place_of(context, config, state).load()
+def check(
+    context: typer.Context,
+    config: ConfigOption = None,
+    state: StateOption = None,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Go out and ask as well: platforms, models, tool servers, this machine.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check the config: "ok" and what to be warned of, or every fault and exit code 78.
+
+    With --probe each thing is asked for, within about ten seconds, and has its line: ok, warning or fault, and what to
+    do. Nothing is changed, and no message is taken from a platform. Exit code 0: no fault; 78: a fault of the config or
+    of this machine; 1: only a platform, a provider or the network fails.
+    """
+    place = place_of(context, config, state)
+    if probe or as_json:
+        from core.cli.probe import report
+
+        raise typer.Exit(report(place, probe=probe, as_json=as_json))
+    loaded = place.load()
     from core.assembly import agents_of
 
     agents_of(loaded.settings).check()

@@ -29,6 +29,12 @@ class Place:
 
         return load(config=self.config, state=self.state)
 
+    def state_directory(self) -> Path:
+        """Where the desk is, without a look at the config. Raises `ConfigFaults`."""
+        from config.load import state_directory_of
+
+        return state_directory_of(self.state)
+
 
 def place_of(context: typer.Context, config: Path | None, state: Path | None) -> Place:
     """What stands at the verb, completed by what stands before it. Raises `typer.BadParameter` for an empty name."""

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 import typer
 
 from core.cli.asking import ask_desk
+from core.cli.completing import people_ids
 from core.cli.options import ConfigOption, JsonOption, Place, StateOption, place_of
-from core.cli.tables import print_json, print_line, print_rows, row_of, rows_of
+from core.cli.tables import print_json, print_line, print_rows, row_of, rows_of, rows_or_values
 from core.service.socket import Json
 
 people = typer.Typer(help="Who may talk to the desk.", no_args_is_help=True, rich_markup_mode=None)
@@ -52,7 +53,9 @@ def approve(
 @people.command("role")
 def give_role(
     context: typer.Context,
-    person: Annotated[str, typer.Argument(metavar="ID", help="As in: frontdesk people list")],
+    person: Annotated[
+        str, typer.Argument(metavar="ID", help="As in: frontdesk people list", autocompletion=people_ids)
+    ],
     role: Annotated[Literal["owner", "user", "guest", "blocked"], typer.Argument(metavar="ROLE")],
     config: ConfigOption = None,
     state: StateOption = None,
@@ -76,10 +79,28 @@ def block(
     _change(place_of(context, config, state), "people.block", {"who": who}, as_json=as_json)
 
 
+@people.command("link")
+def link(
+    context: typer.Context,
+    person: Annotated[
+        str, typer.Argument(metavar="ID", help="As in: frontdesk people list", autocompletion=people_ids)
+    ],
+    other: Annotated[
+        str, typer.Argument(metavar="IDENTITY", help="PLATFORM:USER, as /whoami shows it, or another person's id.")
+    ],
+    config: ConfigOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say that two are one human: the first keeps name and role, and has the other's identities from now on."""
+    _change(place_of(context, config, state), "people.link", {"id": person, "other": other}, as_json=as_json)
+
+
 def _change(place: Place, verb: str, args: dict[str, Json], *, as_json: bool) -> None:
     found = ask_desk(place, verb, args)
     if as_json:
         print_json(found)
     else:
         person = row_of(found)
-        print_line(f"{person.get('name')} ({person.get('id')}): {person.get('role')}")
+        identities = ", ".join(map(str, rows_or_values(person.get("identities"))))
+        print_line(f"{person.get('name')} ({person.get('id')}): {person.get('role')}, {identities}")

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from typing import Annotated, TypeAlias
 
 import typer
 
 from core.cli.asking import ask_desk
+from core.cli.completing import session_keys
 from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
-from core.cli.tables import print_json, print_line, print_rows, row_of, rows_of
+from core.cli.tables import Row, counted, print_json, print_line, print_rows, row_of, rows_of
+from core.errors import VerbFailed
+
+KeyArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="KEY", help="A session key, for its current session, or a session id.", autocompletion=session_keys
+    ),
+]
 
 sessions = typer.Typer(help="Conversations and their sessions.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -43,7 +53,7 @@ def list_sessions(
 @sessions.command("show")
 def show_session(
     context: typer.Context,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="A session key, for its current session, or a session id.")],
+    key: KeyArgument,
     config: ConfigOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -63,7 +73,7 @@ def show_session(
 @sessions.command("export")
 def export_session(
     context: typer.Context,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="A session key, for its current session, or a session id.")],
+    key: KeyArgument,
     config: ConfigOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
@@ -79,7 +89,7 @@ def export_session(
 @sessions.command("rename")
 def rename_session(
     context: typer.Context,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="A session key, for its current session, or a session id.")],
+    key: KeyArgument,
     title: Annotated[str, typer.Argument(metavar="TITLE")],
     config: ConfigOption = None,
     state: StateOption = None,
@@ -91,3 +101,55 @@ def rename_session(
         print_json(found)
     else:
         print_line(f"{row_of(found).get('id')}: {row_of(found).get('title')}")
+
+
+@sessions.command("end")
+def end_session(
+    context: typer.Context,
+    key: KeyArgument,
+    config: ConfigOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """End a session; what runs in it is stopped. The next message begins a new one, and /resume goes back."""
+    found = ask_desk(place_of(context, config, state), "sessions.end", {"key": key})
+    if as_json:
+        print_json(found)
+    else:
+        print_line(f"{row_of(found).get('id')}: ended {row_of(found).get('ended_at')}")
+
+
+@sessions.command("delete")
+def delete_session(
+    context: typer.Context,
+    key: KeyArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+    config: ConfigOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete a session for good: all that was said in it, its files, and what searching finds of it."""
+    place = place_of(context, config, state)
+    wanted = row_of(ask_desk(place, "sessions.find", {"key": key}))
+    if not yes:
+        _ask_first(wanted)
+    found = ask_desk(place, "sessions.delete", {"key": wanted.get("id")})
+    if as_json:
+        print_json(found)
+    else:
+        print_line(f"{wanted.get('id')}: deleted, with {_messages(wanted)}")
+
+
+def _ask_first(wanted: Row) -> None:
+    """Raises `VerbFailed` where nobody can be asked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise VerbFailed(f"that deletes {_messages(wanted)} for good: say --yes", code=2)
+    title = f" “{wanted.get('title')}”" if wanted.get("title") else ""
+    if not typer.confirm(f"delete {wanted.get('key')}{title} with {_messages(wanted)}?", err=True):
+        print_line("nothing was deleted")
+        raise typer.Exit(1)
+
+
+def _messages(wanted: Row) -> str:
+    count = wanted.get("messages")
+    return counted(count if isinstance(count, int) else 0, "message")

@@ -6,7 +6,7 @@ import typer
 
 from core.cli.asking import ask_desk
 from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
-from core.cli.tables import print_counts, print_json, print_line, print_rows, row_of, rows_of
+from core.cli.tables import Row, print_counts, print_json, print_line, print_rows, row_of, rows_of, texts_of
 
 _BOTS = {
     "name": "bot",
@@ -31,8 +31,25 @@ def status(
     print_rows(rows_of(found, "bots"), _BOTS, empty="no bots")
     if "tools" in row_of(found):
         print_rows(rows_of(found, "tools"), _TOOLS, empty="")
-    faults = row_of(found).get("faults")
-    for fault in faults if isinstance(faults, list) else []:
+    for fault in texts_of(found, "faults"):
         print_line(f"fault: {fault}")
+    _print_config(row_of(found, "config"))
     for part in ("turns", "cache", "inbox", "outbox"):
         print_counts(part, row_of(found, part))
+    if errors := rows_of(found, "errors"):
+        print_line("Last errors:")
+    for error in errors:
+        facts = ", ".join(f"{name} {value}" for name, value in error.items() if name not in ("at", "event"))
+        print_line(f"  {error.get('at')}  {error.get('event')}" + (f": {facts}" if facts else ""))
+
+
+def _print_config(config: Row) -> None:
+    faults = texts_of(config, "faults")
+    if faults:
+        print_line(
+            f"The config was refused at {config.get('refused_at')}; the one from {config.get('loaded_at')} holds:"
+        )
+    for fault in faults:
+        print_line(f"  {fault}")
+    if waiting := texts_of(config, "next_start"):
+        print_line(f"Changed, and in force from the next start on: {', '.join(waiting)}")

@@ -50,10 +50,26 @@ def print_counts(name: str, counts: Row) -> None:
     print_line(f"{name}: " + ", ".join(f"{key} {_cell(count)}" for key, count in counts.items()))
 
 
+def counted(count: int, one: str, several: str = "") -> str:
+    """One thing or several, with their number."""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def rows_or_values(value: Json) -> Sequence[Json]:
+    """A list in an answer, whatever is in it."""
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+
+
 def rows_of(value: Json, key: str | None = None) -> Sequence[Row]:
     """The list of objects in an answer, or under one of its keys."""
     found = row_of(value).get(key) if key else value
     return [row_of(item) for item in found] if isinstance(found, Sequence) and not isinstance(found, str) else []
+
+
+def texts_of(value: Json, key: str) -> Sequence[str]:
+    """The list of texts under one of an answer's keys."""
+    found = row_of(value).get(key)
+    return [str(item) for item in found] if isinstance(found, Sequence) and not isinstance(found, str) else []
 
 
 def row_of(value: Json, key: str | None = None) -> Row:

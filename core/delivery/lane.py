@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
 import structlog
 
 from core.delivery.pacing import ChatPace
+from core.delivery.workshop import Workshop
 from core.errors import (
     ChatDead,
     FloodWait,
@@ -22,13 +23,11 @@ from core.errors import (
     Unknown,
     Unreachable,
 )
-from core.ports import Bot, CanEdit, CanType, Clock, Random
-from core.service.notices import Notices
+from core.ports import Bot, CanEdit, CanType
 from core.store import deliveries
 from core.store.deliveries import Posted
-from core.store.engine import Store
 from core.store.sql import Tx
-from core.vocabulary import Address, BotName, ChatId, Delivery, MessageId
+from core.vocabulary import Address, BotName, ChatId, Delivery, DeliveryId, MessageId
 
 log = structlog.get_logger("frontdesk.delivery")
 
@@ -49,55 +48,16 @@ class Sent:
 Fate = Sent | SendError
 
 
-@dataclass(frozen=True, kw_only=True)
-class Workshop:
-    """What every lane works with."""
-
-    store: Store
-    bots: Mapping[BotName, Bot]
-    clock: Clock
-    random: Random
-    notices: Notices
-    give_up_s: float
-    held: dict[BotName, asyncio.Event] = field(default_factory=dict)
-    """Bots that are not up yet, or no more: their lanes wait for the event."""
-
-    def is_held(self, bot: BotName) -> bool:
-        return bot in self.held and not self.held[bot].is_set()
-
-    def recognised(self, posted: Posted, now: datetime) -> bool:
-        """Would the platform know a repeated send of this part for the same?"""
-        bot = self.bots.get(posted.address.bot)
-        span = bot.capabilities.idempotent_for_s if bot is not None else 0.0
-        return (now - posted.created_at).total_seconds() < span
-
-    def mark_unknown(self, tx: Tx, posted: Posted, why: str, now: datetime) -> Posted | None:
-        """It may have arrived: the person is told once, behind everything that waits for the chat."""
-        deliveries.unknown(tx, posted.id, why, now)
-        address = posted.address
-        if posted.role == deliveries.UNKNOWN_NOTICE or deliveries.unknown_notice_waits(tx, address):
-            return None
-        notice = deliveries.Parcel(
-            conversation=posted.conversation,
-            turn=None,
-            role=deliveries.UNKNOWN_NOTICE,
-            part=1,
-            address=replace(address, reply_to=None),
-            kind=posted.kind,
-            text=self.notices.say("unknown_delivery"),
-        )
-        return deliveries.post(tx, notice, now)
-
-
 class Lane:
     """Sends to one chat. `hold` lets a preview use the chat while no part is under way."""
 
     def __init__(
-        self, workshop: Workshop, bot: BotName, chat: ChatId, pace: ChatPace | None, gone: Callable[[Lane], None]
-    ) -> None:
+        self, workshop: Workshop, bot: BotName, chat: ChatId, pace: Callable[[], ChatPace | None],
+        gone: Callable[[Lane], None],
+    ) -> None:  # fmt: skip
         self.bot = bot
         self.chat = chat
-        self.pace = pace
+        self._pace_of = pace
         self.hold = asyncio.Lock()
         self.task: asyncio.Task[None] | None = None
         self.still = False
@@ -110,10 +70,16 @@ class Lane:
         self._claims = 0
         self._users = 0
         self._rests = False
+        self._answered: dict[DeliveryId, float] = {}
         self._resume_at: float | None = None
         self._rested = asyncio.Event()
         self._quiet = asyncio.Event()
         self._quiet.set()
+
+    @property
+    def pace(self) -> ChatPace | None:
+        """The chat's; None while its bot is not configured."""
+        return self._pace_of()
 
     def claim(self) -> bool:
         """May the caller commit its first part as `sending`, since nothing is before it? Then it pushes or releases."""
@@ -121,7 +87,8 @@ class Lane:
         idle = not self._queue and not self._stored and self.task is None and not self.hold.locked()
         if not idle or self._claims or self._workshop.is_held(self.bot):
             return False
-        if self.pace is None or self.pace.send_in(now) > 0:
+        pace = self.pace
+        if pace is None or pace.send_in(now) > 0:
             return False
         self._claims += 1
         return True
@@ -143,8 +110,11 @@ class Lane:
         if not self._users and self.task is None:
             self._gone(self)
 
-    def push(self, posted: Posted) -> None:
-        """Send a committed part after all that were pushed before it; one that is `sending` was claimed."""
+    def push(self, posted: Posted, answered_s: float | None = None) -> None:
+        """Send a committed part after all that were pushed before it; one that is `sending` was claimed. `answered_s`:
+        when the answer that it begins was complete."""
+        if answered_s is not None:
+            self._answered[posted.id] = answered_s
         if posted.state == deliveries.SENDING:
             self._claims = 0
         self._queue.append(posted)
@@ -217,6 +187,8 @@ class Lane:
             if posted.state != deliveries.SENDING:
                 await self._workshop.store.write(lambda tx: deliveries.sending(tx, posted.id))
                 posted = self._queue[0] = replace(posted, state=deliveries.SENDING, attempts=posted.attempts + 1)
+            if (answered_s := self._answered.pop(posted.id, None)) is not None:
+                self._workshop.tally.handed_over(self._workshop.clock.monotonic() - answered_s)
             await self._settle(posted, await hand_over(bot, posted))
 
     async def _wait(self, posted: Posted) -> None:
@@ -230,11 +202,11 @@ class Lane:
             await self._pause(self._resume_at - clock.monotonic())
             self._resume_at = None
             self._queue[0] = replace(posted, not_before=None)
-        while self.pace is not None:
+        while (pace := self.pace) is not None:
             now = clock.monotonic()
-            wait = self.pace.send_in(now)
+            wait = pace.send_in(now)
             if wait <= 0:
-                self.pace.spend(now)
+                pace.spend(now)
                 return
             await self._pause(wait)
 
@@ -261,13 +233,14 @@ class Lane:
         match fate:
             case Sent(message=message):
                 await self._mark(posted, lambda tx, now: deliveries.sent(tx, posted.id, message, now))
+                self._workshop.tally.delivered(self.bot, "sent")
             case Unreachable():
                 self._rested.clear()
                 self._rests = True
                 await self._later(posted, None, fate)
             case FloodWait():
-                if self.pace is not None:
-                    self.pace.block(self._workshop.clock.monotonic(), fate.wait_s)
+                if (pace := self.pace) is not None:
+                    pace.block(self._workshop.clock.monotonic(), fate.wait_s)
                 await self._later(posted, fate.wait_s, fate)
             case NotSent():
                 await self._try_again(posted, fate)
@@ -302,6 +275,7 @@ class Lane:
         until = None if seconds is None else clock.now() + timedelta(seconds=seconds)
         self._resume_at = None if seconds is None else clock.monotonic() + seconds
         await self._workshop.store.write(lambda tx: deliveries.later(tx, posted.id, until, str(why)))
+        self._workshop.tally.put_off(self.bot, why)
         self._queue[0] = replace(posted, state=deliveries.QUEUED, not_before=until)
 
     async def _try_again(self, posted: Posted, why: SendError) -> None:
@@ -324,19 +298,24 @@ class Lane:
 
         log.warning("delivery_unknown", bot=self.bot, delivery=posted.id, why=str(why))
         await self._mark(posted, mark)
+        self._workshop.tally.delivered(self.bot, "unknown")
         soon = self._workshop.clock.now() + timedelta(seconds=NOTICE_AFTER_S)
         self._queue.extend(replace(notice, not_before=soon) for notice in notices if notice is not None)
 
     async def _dead(self, posted: Posted, why: ChatDead) -> None:
         """The platform refuses the chat: nothing that waits for it can arrive. Its next inbound makes new parts."""
 
+        gone: list[int] = []
+
         def mark(tx: Tx, now: datetime) -> None:
             deliveries.failed(tx, posted.id, str(why), now)
-            deliveries.fail_chat(tx, self.bot, self.chat, posted.id, str(why), now)
+            gone[:] = [deliveries.fail_chat(tx, self.bot, self.chat, posted.id, str(why), now)]
 
         log.warning("chat_dead", bot=self.bot, delivery=posted.id, why=str(why))
         await self._mark(posted, mark)
+        self._workshop.tally.delivered(self.bot, "failed", 1 + sum(gone))
         self._queue.clear()
+        self._answered.clear()
         self._stored = False
 
     async def _refused(self, posted: Posted, why: SendError) -> None:
@@ -346,6 +325,7 @@ class Lane:
             return
         log.warning("delivery_failed", bot=self.bot, delivery=posted.id, why=str(why))
         await self._mark(posted, lambda tx, now: deliveries.failed(tx, posted.id, str(why), now))
+        self._workshop.tally.delivered(self.bot, "failed")
 
     async def _mark_anew(self, posted: Posted) -> None:
         anew = replace(posted, message=None)

@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import structlog
 
-from core.delivery.lane import Lane, Workshop
+from core.delivery.lane import Lane
 from core.delivery.pacing import Bucket, ChatPace
 from core.delivery.split import split
+from core.delivery.workshop import Workshop
 from core.ports import Bot, Clock, Random
 from core.service.notices import Notices
 from core.store import deliveries
@@ -49,7 +51,7 @@ class Outbox:
         self._paces: dict[tuple[BotName, ChatId], ChatPace] = {}
         self._accounts: dict[BotName, Bucket] = {}
         self.workshop = Workshop(
-            store=store, bots=bots, clock=clock, random=random, notices=notices, give_up_s=give_up_s
+            store=store, bots=bots, clock=clock, random=random, notices=notices, give_up_s=give_up_s, tally=store.tally
         )
 
     def parts(self, bot: BotName, text: str) -> tuple[str, ...]:
@@ -73,7 +75,7 @@ class Outbox:
         """The chat's lane; made on demand, gone when it rests with nothing to do."""
         lane = self._lanes.get((bot, chat))
         if lane is None:
-            lane = Lane(self.workshop, bot, chat, self._pace(bot, chat, kind), self._forget)
+            lane = Lane(self.workshop, bot, chat, partial(self._pace, bot, chat, kind), self._forget)
             self._lanes[bot, chat] = lane
         return lane
 
@@ -97,10 +99,11 @@ class Outbox:
         for key in [key for key, pace in self._paces.items() if pace.rested(now) and key not in self._lanes]:
             del self._paces[key]
 
-    def push(self, posted: Iterable[Posted]) -> None:
-        """Committed parts go on their way."""
+    def push(self, posted: Iterable[Posted], answered_s: float | None = None) -> None:
+        """Committed parts go on their way. `answered_s`: when what they say was complete, monotonic."""
         for one in posted:
-            self.lane(one.address.bot, one.address.chat, one.kind).push(one)
+            self.lane(one.address.bot, one.address.chat, one.kind).push(one, answered_s)
+            answered_s = None
 
     def wake(self, bot: BotName, chat: ChatId) -> None:
         """Somebody is there again: a lane that rests tries at once."""
@@ -140,6 +143,25 @@ class Outbox:
         held = self.workshop.held.get(bot)
         if held is not None:
             held.set()
+
+    async def at_rest(self, bot: BotName) -> None:
+        """Return once nothing of this bot's is on its way to the platform; for a bot that is held."""
+        for lane in [lane for lane in self._lanes.values() if lane.bot == bot]:
+            async with lane.hold:
+                pass
+
+    def changed(self, bot: BotName) -> None:
+        """Another bot of this name, or one where there was none: what it can do may differ, and what was sent a moment
+        ago still counts."""
+        capabilities, now = self._bots[bot].capabilities, self._clock.monotonic()
+        if bot in self._accounts:
+            self._accounts[bot].allow(capabilities.account_pace, now)
+        for (named, _), pace in self._paces.items():
+            if named == bot:
+                pace.allow(capabilities, now)
+        for lane in self._lanes.values():
+            if lane.bot == bot:
+                lane.wake()
 
     async def quiet(self, bot: BotName, chat: ChatId) -> None:
         """Return once nothing waits for this chat."""

@@ -13,6 +13,12 @@ class Bucket:
         self._level = float(pace.burst) if pace else 0.0
         self._at = 0.0
 
+    def allow(self, pace: Pace | None, now: float) -> None:
+        """Another pace from now on; what was spent stays spent."""
+        filled = self._filled(now) if self._pace is not None else float(pace.burst) if pace is not None else 0.0
+        self._level = min(filled, float(pace.burst)) if pace is not None else 0.0
+        self._pace, self._at = pace, now
+
     def ready_in(self, now: float) -> float:
         """Seconds until one may go."""
         if self._pace is None:
@@ -36,15 +42,26 @@ class ChatPace:
     """When the next send or edit may go to one chat."""
 
     def __init__(self, capabilities: Capabilities, kind: ChatKind, account: Bucket) -> None:
-        direct = kind is ChatKind.DIRECT
-        pace = capabilities.direct_pace if direct else capabilities.group_pace
-        self._chat = Bucket(pace)
+        self._direct = kind is ChatKind.DIRECT
+        self._chat = Bucket(self._pace_in(capabilities))
         self._account = account
-        self._edit_every_s = capabilities.edit_interval_s or 0.0
-        if not direct and capabilities.group_pace is not None:
-            self._edit_every_s = max(self._edit_every_s, capabilities.group_pace.interval_s)
+        self._edit_every_s = self._edits_in(capabilities)
         self._blocked_until = 0.0
         self._edited_at = float("-inf")
+
+    def _pace_in(self, capabilities: Capabilities) -> Pace | None:
+        return capabilities.direct_pace if self._direct else capabilities.group_pace
+
+    def _edits_in(self, capabilities: Capabilities) -> float:
+        every_s = capabilities.edit_interval_s or 0.0
+        if not self._direct and capabilities.group_pace is not None:
+            return max(every_s, capabilities.group_pace.interval_s)
+        return every_s
+
+    def allow(self, capabilities: Capabilities, now: float) -> None:
+        """The platform allows something else from now on; what went before still counts."""
+        self._chat.allow(self._pace_in(capabilities), now)
+        self._edit_every_s = self._edits_in(capabilities)
 
     def send_in(self, now: float) -> float:
         """Seconds until a send may go."""

@@ -9,7 +9,8 @@ from enum import Enum, auto
 
 import structlog
 
-from core.delivery.lane import Lane, Sent, Workshop, hand_over
+from core.delivery.lane import Lane, Sent, hand_over
+from core.delivery.workshop import Workshop
 from core.errors import FloodWait, Rejected, StoreError, Unknown
 from core.ports import Bot, CanEdit
 from core.store import deliveries
@@ -102,7 +103,7 @@ class Preview:
             else:
                 self._stage = _Stage.EDITING
             while self._is(_Stage.EDITING):
-                await self._edit_next(bot)
+                await self._edit_next()
         except StoreError:
             log.exception("preview_store_fault", bot=bot.name)
 
@@ -139,12 +140,12 @@ class Preview:
                 await self._workshop.store.write(lambda tx: deliveries.drop(tx, row.id))
                 self._row = None  # not before: a row that could not be dropped is the record's to drop
 
-    async def _edit_next(self, bot: Bot) -> None:
+    async def _edit_next(self) -> None:
         await self._changed.wait()
         self._changed.clear()
         await self._may(edit=True)
-        text, row = self._part(bot), self._row
-        if self._is(_Stage.OVER) or row is None or text in ("", self._shown):
+        bot, row = self._bot(), self._row
+        if bot is None or self._is(_Stage.OVER) or row is None or (text := self._part(bot)) in ("", self._shown):
             return
         self._spend()
         async with self._lane.hold:

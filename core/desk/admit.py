@@ -60,6 +60,8 @@ class Admitted:
     since: tuple[Entry, ...] = ()
     answers: Mapping[str, Answer] = field(default_factory=dict)
     tools: tuple[ClientTool, ...] = ()
+    received_at: datetime | None = None
+    """Of the first row; None where an agent was asked for it before."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,6 +112,7 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         rows=tuple(row.id for row in (inbox.taken_by(tx, turn.id) if intent.carry is not None else rows)),
         posted=tuple(posted),
         tools=tools_of(rows),
+        received_at=first.received_at,
     )
 
 
@@ -135,7 +138,7 @@ def _go_on(
     return Admitted(
         conversation=conversation, session=session, turn=turn, head=session.model_head, message=found.message,
         rows=tuple(one.id for one in inbox.taken_by(tx, turn.id)), posted=tuple(posted), since=found.since,
-        answers=found.answers, tools=tools,
+        answers=found.answers, tools=tools, received_at=row.received_at,
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from core.agents.registry import Agents
 from core.desk.coalesce import Ref, ref_of
-from core.desk.commands import answers, choices
+from core.desk.commands import answers, choices, ended, forget
 from core.desk.commands.effects import EFFECTS, Case, Effect
 from core.desk.commands.table import parse
 from core.desk.record import Ending, close_turn
@@ -22,8 +22,8 @@ from core.store.sql import Tx
 from core.store.turns import Turn
 from core.vocabulary import RowId
 
-ALL_EFFECTS = {**EFFECTS, **answers.EFFECTS, **choices.EFFECTS}
-CLOSING = ("stop", "reset")
+ALL_EFFECTS = {**EFFECTS, **answers.EFFECTS, **choices.EFFECTS, **forget.EFFECTS, **ended.EFFECTS}
+CLOSING = ("stop", "reset", ended.END)
 """Control commands that end what was accepted before them."""
 
 
@@ -81,7 +81,7 @@ def carry_out(tx: Tx, order: Order) -> Done:
     if effect.message is not None:
         inbox.become_message(tx, row.id, effect.message)
     else:
-        inbox.finish(tx, row.id, Fate.ANSWERED, order.now, order.name)
+        inbox.finish(tx, row.id, Fate.ANSWERED, order.now, effect.detail or order.name)
     return Done(
         fence=conversation.fence,
         posted=tuple(posted),

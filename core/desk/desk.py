@@ -54,10 +54,13 @@ class Desk:
         self._heard = heard
         self.router = Router(house, self._take_up)
         self._takings: set[asyncio.Task[None]] = set()
+        self._intakes: set[asyncio.Task[tuple[Receipt, ...]]] = set()
         self._house = house
         self._instants = Instants(house, version)
         self._account = account
         self._closed = False
+        self.recovered = False
+        """What the last process left is settled or queued."""
 
     async def start(self) -> None:
         """Settle and queue what the last process left. Raises `StoreError`."""
@@ -65,6 +68,7 @@ class Desk:
         if leftover.unknown or leftover.again:
             log.warning("deliveries_left", unknown=leftover.unknown, again=leftover.again)
         await recovery.recover(self._house, self.router, self._instants.answer)
+        self.recovered = True
 
     def _take_up(self, conversation: ConversationId) -> None:
         task = asyncio.create_task(self._until_taken_up(conversation), name="take up")
@@ -87,8 +91,20 @@ class Desk:
         return [CommandHelp(name=command.name, summary=say(f"help_{command.name}")) for command in COMMANDS]
 
     async def receive(self, batch: Sequence[Inbound]) -> tuple[Receipt, ...]:
+        """A bot that is stopped meanwhile takes nothing back: what is stored finds its owner."""
         if self._closed:
             raise StoreError("the desk is closing; nothing more is taken in")
+        task = asyncio.create_task(self._take_in(batch), name="intake")
+        self._intakes.add(task)
+        task.add_done_callback(self._taken_in)
+        return await asyncio.shield(task)
+
+    def _taken_in(self, task: asyncio.Task[tuple[Receipt, ...]]) -> None:
+        self._intakes.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            log.debug("not_taken_in", why=str(fault))  # its bot was told, if it is still there
+
+    async def _take_in(self, batch: Sequence[Inbound]) -> tuple[Receipt, ...]:
         house = self._house
         offers = [intake.offer(house, inbound, self._account(inbound.address.bot)) for inbound in batch]
         terms, now = intake.terms(house), house.clock.now()
@@ -99,7 +115,8 @@ class Desk:
             raise
         house.full.over()
         self._dispatch(accepted)
-        for inbound in batch:
+        for inbound, receipt in zip(batch, accepted.receipts, strict=True):
+            house.tally.received(inbound.address.bot, receipt.verdict)
             if isinstance(inbound, Moved):
                 log.warning("chat_moved", bot=inbound.address.bot, was=inbound.address.chat, now=inbound.to)
             self._heard(inbound.address.bot, now)
@@ -154,6 +171,11 @@ class Desk:
     def _moving(self) -> list[asyncio.Task[None]]:
         return [*self.router.moving(), *self._house.outbox.moving(), *self._instants.moving(), *self._takings]
 
+    @property
+    def closing(self) -> bool:
+        """Nothing more is taken in."""
+        return self._closed
+
     def stop_intake(self) -> None:
         """From now on bots are told that nothing is stored; platforms keep what they have."""
         self._closed = True
@@ -169,7 +191,7 @@ class Desk:
     async def close(self) -> None:
         """Stop all work where it is; the next start settles it."""
         self._closed = True
-        for task in list(self._takings):
+        for task in (*self._takings, *self._intakes):
             task.cancel()
         await self._instants.close()
         await self.router.close()

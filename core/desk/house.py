@@ -15,6 +15,7 @@ from core.people.access import AccessRules
 from core.ports import Bot, Clock, Random
 from core.service.notices import Notices
 from core.store.engine import Store
+from core.tally import Tally
 from core.vocabulary import BotName, ChatId, ChatKind, UserId
 
 if TYPE_CHECKING:
@@ -60,8 +61,11 @@ class DeskRules:
     """What lets a stranger in, to be followed by the code."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class House:
+    """`bots` grows and shrinks with the configuration, and `adopt` replaces what else a reload may change: whoever
+    needs one of these for longer than a moment keeps it."""
+
     store: Store
     clock: Clock
     random: Random
@@ -78,6 +82,11 @@ class House:
     policies: Policies
     admins: Admins
     rules: DeskRules
+    tally: Tally
+
+    def adopt(self, *, agents: Agents, access: AccessRules, policies: Policies, rules: DeskRules) -> None:
+        """Another configuration holds from now on."""
+        self.agents, self.access, self.policies, self.rules = agents, access, policies, rules
 
     def policy(self, bot: BotName, kind: ChatKind) -> Policy:
         return self.policies.policy(bot, kind)

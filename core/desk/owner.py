@@ -76,7 +76,9 @@ class Owner:
             house.outbox.push(admitted.posted)
             house.live.ended(intent.rows, Outcome.CANCELLED)
             return None
-        self._carry = None
+        if self._carry is not None:
+            self._count(*self._carry)
+            self._carry = None
         self.fence = admitted.conversation.fence
         house.outbox.push(admitted.posted)
         return Unfinished(admitted=admitted)
@@ -118,6 +120,7 @@ class Owner:
             raise
         if ending.outcome is Outcome.DONE:
             keep(house, turn.admitted, turn.cached, turn.learned(closed.added), closed.session.model_head)
+        self._count(turn.turn, ending)
         self._let_go(closed.posted)
         house.live.ended(turn.rows, ending.outcome, turn.text)
         log.info("turn", turn=turn.id, outcome=str(ending.outcome), conversation=self.conversation)
@@ -135,8 +138,14 @@ class Owner:
     def _carry_ended(self) -> None:
         """The carried turn was recorded by itself; nothing goes on with its rows."""
         if self._carry is not None:
+            self._count(*self._carry)
             self._house.live.ended(self._carried, self._carry[1].outcome)
             self._carry = None
+
+    def _count(self, turn: Turn, ending: Ending) -> None:
+        self._house.tally.turn_ended(turn.address.bot, ending.outcome)
+        if ending.stands:
+            self._house.tally.delivered(turn.address.bot, "sent")
 
     @property
     def carries(self) -> bool:
@@ -172,6 +181,7 @@ class Owner:
         if done.evict:
             house.cache.evict(self.conversation)
         if running is not None and turn is not None:
+            self._count(*running)
             self._let_go(done.posted)
             house.live.ended(turn.rows, running[1].outcome, turn.text)
         else:
@@ -216,6 +226,7 @@ class Owner:
         self.fence = owned = ended.fence
         if ended.reason is not None:
             house.cache.evict(self.conversation)
+            house.tally.session_expired(ended.reason)
             log.info("session_ended", conversation=self.conversation, reason=ended.reason)
             return ()
         return [ref_of(row) for row in await house.store.write(lambda tx: consent.expire(tx, conversation, owned, now))]
@@ -249,8 +260,9 @@ class Owner:
 
     def _let_go(self, posted: Sequence[Posted]) -> None:
         """The turn is over for good; what it says goes out on the lane that it held."""
-        self._house.outbox.push(posted)
-        self._turn().let_go()
+        turn = self._turn()
+        self._house.outbox.push(posted, answered_s=turn.answered_s)
+        turn.let_go()
         self.turn = self._ending = None
 
 

@@ -36,6 +36,12 @@ class Ending:
     asks: tuple[Ask, ...] = ()
     at_once: bool = False
 
+    @property
+    def stands(self) -> bool:
+        """The message that grew already says what it is to say: nothing more is sent for it."""
+        grown = self.preview is not None and self.preview.message is not None
+        return grown and (not self.reply or self.shown == self.reply[0])
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Closed:
@@ -114,7 +120,7 @@ def _settle(tx: Tx, preview: Posted, parts: Sequence[str], ending: Ending, now: 
     if preview.message is None:
         deliveries.drop(tx, preview.id)
         return []
-    if not parts or ending.shown == parts[0]:
+    if ending.stands:
         deliveries.settle(tx, preview, ending.shown or preview.text, deliveries.SENDING)
         deliveries.sent(tx, preview.id, preview.message, now)
         return []

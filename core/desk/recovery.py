@@ -137,6 +137,7 @@ async def _take_up(house: House, turn: Turn) -> Unfinished | None:
             return found
         case Settled(posted=posted, outcome=outcome):
             log.warning("turn_not_again", turn=turn.id, outcome=str(outcome), reference=reference)
+            house.tally.turn_ended(turn.address.bot, outcome)
             house.outbox.push(posted)
             return None
 

@@ -27,6 +27,10 @@ class Router:
         self._lost = lost
         self._boxes: dict[ConversationId, Mailbox] = {}
 
+    def __len__(self) -> int:
+        """Conversations that have something to do."""
+        return len(self._boxes)
+
     def _box(self, conversation: ConversationId) -> Mailbox:
         box = self._boxes.get(conversation)
         if box is None:

@@ -42,8 +42,16 @@ class Slots:
         elif place.done() and not place.cancelled():
             self.give_back()
 
+    def allow(self, most: int) -> None:
+        """Another limit from now on; turns that run go on."""
+        self.most = most
+        self._let_in()
+
     def give_back(self) -> None:
         self.taken -= 1
+        self._let_in()
+
+    def _let_in(self) -> None:
         while self._line and self.taken < self.most:
             place = self._line.popleft()
             if not place.done():

@@ -52,6 +52,8 @@ class RunningTurn:
         self.cached = cached
         self.over = False
         """The agent has ended, or is not waited for any more."""
+        self.answered_s: float | None = None
+        """When it came to its end by itself, monotonic."""
         self._house = house
         self._listener = listener
         self._scribe = Scribe(house, admitted, listener)
@@ -61,6 +63,7 @@ class RunningTurn:
         self._notice = ""
         self._reference = ""
         self._asked_s = house.clock.monotonic()
+        self._timeout_s = house.rules.turn_timeout_s
         self._text_s: float | None = None
         self._typed_s = float("-inf")
         self._typing: asyncio.Task[None] | None = None
@@ -155,10 +158,14 @@ class RunningTurn:
                 self._fail(error.user_notice if isinstance(error, AgentError) else "agent_failed", error)
 
     async def _ask(self) -> None:
+        house, received_at = self._house, self.admitted.received_at
+        house.tally.asked(None if received_at is None else (house.clock.now() - received_at).total_seconds())
         stream = self.cached.agent.run(self)
         try:
             async for event in stream:
                 self._hear(event)
+            self.answered_s = house.clock.monotonic()
+            house.tally.answered(self.answered_s - self._asked_s)
         finally:
             await _close(stream)
 
@@ -170,6 +177,7 @@ class RunningTurn:
                 shown = self._scribe.hear(text)
                 if self._text_s is None:
                     self._text_s = self._house.clock.monotonic()
+                    self._house.tally.spoke(self._text_s - self._asked_s)
                 if self._preview.started:
                     self._preview.show()
                 if shown:
@@ -208,7 +216,7 @@ class RunningTurn:
         self._scribe.steer(ref)
 
     def beat(self, now: float) -> None:
-        if self._given_up_s is None and now - self._asked_s > self._house.rules.turn_timeout_s:
+        if self._given_up_s is None and now - self._asked_s > self._timeout_s:
             self._fail("agent_timeout", None)
             self._give_up(now)
         if self._given_up_s is not None and not self.over and now - self._given_up_s > GRACE_S:

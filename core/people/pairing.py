@@ -52,7 +52,7 @@ def block(tx: Tx, who: str, person_id: str, now: datetime, *, has_owners: bool) 
     """
     if ":" not in who:
         return give_role(tx, who, Role.BLOCKED, has_owners=has_owners)
-    identity = _identity(who)
+    identity = identity_named(who)
     known = people.known(tx, identity)
     if known is not None:
         return give_role(tx, known.person, Role.BLOCKED, has_owners=has_owners)
@@ -61,7 +61,8 @@ def block(tx: Tx, who: str, person_id: str, now: datetime, *, has_owners: bool) 
     return person
 
 
-def _identity(given: str) -> str:
+def identity_named(given: str) -> str:
+    """An identity as people write it, PLATFORM:USER. Raises `VerbFailed`."""
     try:
         return str(parse_identity(given))
     except PydanticCustomError as fault:

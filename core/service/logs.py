@@ -5,13 +5,18 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 MASK = "[secret]"
+_UNTOLD = ("exception", "level", "timestamp")
+TROUBLES = 20
+"""The last errors that are kept for `status`."""
 OURS = ("bots", "core", "config")
 """Every other logger is a library's and is heard from warnings on: some write addresses, tokens included, at INFO."""
 
@@ -24,8 +29,15 @@ class Mask:
     """Replaces every secret in every text of an event, tracebacks included."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        known = sorted({secret for secret in secrets if len(secret) >= SHORTEST}, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, known))) if known else None
+        self._known: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        self.learn(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Hide these too; what was a secret once stays one."""
+        self._known.update(secret for secret in secrets if len(secret) >= SHORTEST)
+        longest_first = sorted(self._known, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def text(self, text: str) -> str:
         return self._pattern.sub(MASK, text) if self._pattern is not None else text
@@ -47,15 +59,38 @@ def _newline(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
     }
 
 
-def set_up(secrets: Iterable[str], *, level: str = "INFO", stream: TextIO | None = None) -> None:
+class Troubles:
+    """The last errors, for `status`: what was logged as one, and whatever a person was given a reference for."""
+
+    def __init__(self) -> None:
+        self.last: deque[Mapping[str, str]] = deque(maxlen=TROUBLES)
+
+    def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
+        if event.get("level") in ("error", "critical") or "reference" in event:
+            told = {key: str(value) for key, value in event.items() if key not in _UNTOLD and key[:1] != "_"}
+            self.last.append({"at": str(event.get("timestamp", "")), **told})
+        return event
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Logs:
+    """What `set_up` made: `mask` may learn more secrets."""
+
+    mask: Mask
+    troubles: Troubles
+
+
+def set_up(secrets: Iterable[str], *, level: str = "INFO", stream: TextIO | None = None) -> Logs:
     """Configure structlog and the standard library's logging to one stream, stderr by default."""
+    made = Logs(mask=Mask(secrets), troubles=Troubles())
     out = stream if stream is not None else sys.stderr
     shared: list[Processor] = [
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
-        Mask(secrets),
+        made.mask,
         _newline,
+        made.troubles,
     ]
     render: Processor = (
         structlog.dev.ConsoleRenderer(colors=True, pad_event_to=28)
@@ -73,9 +108,10 @@ def set_up(secrets: Iterable[str], *, level: str = "INFO", stream: TextIO | None
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.ExtraAdder(), *shared],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, Mask(secrets), render],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, made.mask, render],
         )
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+    return made

@@ -5,6 +5,8 @@ A key that a language lacks is said in English.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from datetime import timedelta
 
 ENGLISH = {
@@ -13,8 +15,8 @@ ENGLISH = {
     "reset_daily": "New conversation: a new day began. /resume brings the last one back.",
     "reset_command": "New conversation. /resume brings the last one back.",
     "reset_first": "This is already a new conversation.",
-    "closed_waiting": "{count} waiting message(s) were dropped.",
-    "resumed": "Back in “{title}” ({messages} messages).",
+    "closed_waiting": "{count} waiting message(|s) (was|were) dropped.",
+    "resumed": "Back in “{title}” ({messages} message(|s)).",
     "resumed_away": "“{title}” was resumed in another chat; this is a new conversation.",
     "resume_none": "There is no earlier conversation to resume. /sessions lists yours.",
     "resume_not_found": "No conversation of yours fits “{name}”. /sessions lists them.",
@@ -23,8 +25,13 @@ ENGLISH = {
     "resume_in_use": "“{title}” is in use in another chat ({where}).",
     "sessions_none": "You have no conversations yet.",
     "sessions_head": "Your conversations, latest first (/resume NUMBER):",
-    "sessions_line": "{number}. {title} ({messages} messages, {age} ago){mark}",
+    "sessions_line": "{number}. {title} ({messages} message(|s), {age} ago){mark}",
     "sessions_current": " ← here",
+    "ended_here": "Whoever runs me ended this conversation. /resume brings it back.",
+    "ended_elsewhere": "New conversation: whoever runs me ended the last one. /resume brings it back.",
+    "deleted_here": "Whoever runs me deleted this conversation.",
+    "deleted_elsewhere": "New conversation: whoever runs me deleted the last one.",
+    "restored": "The store was restored from a backup that was made here: the answer was not finished in it.",
     "untitled": "untitled",
     "title_set": "Title: “{title}”.",
     "title_is": "Title: “{title}”. /title TEXT changes it.",
@@ -33,7 +40,7 @@ ENGLISH = {
     "stopped": "Stopped.",
     "stopped_nothing": "Nothing was running.",
     "not_yours": "Only the person who asked, those who run this group, or an owner may do that.",
-    "undone": "Took back {count} message(s) and what was answered.",
+    "undone": "Took back {count} message(|s) and what was answered.",
     "undo_none": "There is nothing to take back.",
     "undo_few": "There are not so many messages to take back here; try a smaller number.",
     "undo_usage": "Use /undo or /undo NUMBER.",
@@ -76,7 +83,7 @@ ENGLISH = {
     "interrupted": "I was restarted while answering and can't tell what was done already. /retry tries again.",
     "poison": "This message stopped me three times in a row, so I leave it. (reference {reference})",
     "internal": "I could not handle this message. (reference {reference})",
-    "stale": "I was away: {count} message(s) here were too old to act on when I came back. Please ask again.",
+    "stale": "I was away: {count} message(|s) here (was|were) too old to act on when I came back. Please ask again.",
     "unknown_delivery": "My last answer may not have arrived: /again sends it once more.",
     "disk_full": "I can't store messages at the moment (the disk is full), so I can't answer. Please try later.",
     # long conversations
@@ -143,19 +150,20 @@ ENGLISH = {
     "help_compact": "let the agent go on from a summary of what was said",
     "help_approve": "allow a call that waits for your word",
     "help_deny": "do not allow it",
+    "help_forget": "let me forget you and delete your conversations; asks first",
     "help_version": "which version this is",
     "whoami": "{name}: {identity}, role {role}.",
     "version": "Frontdesk {version}.",
     "status": (
-        "Conversation “{title}”: {messages} message(s), since {since}.\nAgent: {agent}. Running: {running}. "
+        "Conversation “{title}”: {messages} message(|s), since {since}.\nAgent: {agent}. Running: {running}. "
         "Waiting: {waiting}."
     ),
     "status_none": "No conversation yet. Agent: {agent}.",
-    "usage": "This conversation: {messages} message(s), {entries} entries. {used}",
+    "usage": "This conversation: {messages} message(|s), {entries} entries. {used}",
     "usage_last": "The last answer: {used}",
     "usage_today": "You, today: {used}",
     "usage_nothing": "The agent counts nothing.",
-    "usage_requests": "{count} request(s)",
+    "usage_requests": "{count} request(|s)",
     "usage_in": "{count} in",
     "usage_in_cached": "{count} in ({cached} cached)",
     "usage_out": "{count} out",
@@ -169,6 +177,17 @@ ENGLISH = {
     "export_tool": "**Tool** ({at}):",
     "export_notice": "*{text}*",
     # people
+    "forget_ask": (
+        "I would delete {sessions} conversation(|s) of yours with {messages} message(|s), what they got for answers, "
+        "and who you are to me. It can't be taken back."
+    ),
+    "forget_shared": (
+        "{sessions} conversation(|s) that you share with others (stays|stay) as said; that you took part is forgotten."
+    ),
+    "forget_accounts": "That goes for all {count} accounts that I know you by.",
+    "forget_owner": "You own this desk; to me you would be a stranger unless the configuration names you.",
+    "forget_how": "/forget yes does it, within {minutes} minutes.",
+    "forgotten": "Forgotten: your conversations are being deleted, and I don't know you any more.",
     "pairing": (
         "I don't know you yet. Your code is {code}, good for an hour. The owner lets you in with:\n"
         "frontdesk people approve {code}"
@@ -176,7 +195,22 @@ ENGLISH = {
     "paired": "Welcome. You can talk to me now; /help lists the commands.",
 }
 
+_FORMS = re.compile(r"\{(\w+)\}|\((\w*)\|(\w*)\)")
 CATALOGUES = {"en": ENGLISH}
+
+
+def _numbered(text: str, facts: Mapping[str, str | int]) -> str:
+    """The words for one or for several."""
+    counted = ""
+
+    def choose(found: re.Match[str]) -> str:
+        nonlocal counted
+        if found[1]:
+            counted = found[1]
+            return found[0]
+        return found[2] if str(facts.get(counted)) == "1" else found[3]
+
+    return _FORMS.sub(choose, text)
 
 
 class Notices:
@@ -186,8 +220,10 @@ class Notices:
         self._texts = {**ENGLISH, **CATALOGUES.get(language, {})}
 
     def say(self, key: str, **facts: str | int) -> str:
-        """The sentence with its facts filled in. Raises KeyError for a key that no catalogue has."""
-        return self._texts[key].format(**facts)
+        """The sentence with its facts filled in; "{count} message(|s) (was|were)" is one message or several, by the
+        fact before. Raises KeyError for a key that no catalogue has."""
+        text = self._texts[key]
+        return (_numbered(text, facts) if "|" in text else text).format(**facts)
 
     def age(self, span: timedelta) -> str:
         """A length of time in its largest unit."""

@@ -28,6 +28,10 @@ class Notifier:
         """The start is over."""
         self._send("READY=1", f"STATUS={_line(status)}")
 
+    def reloading(self, monotonic_s: float) -> None:
+        """The configuration is being read again since then; `ready` ends it (sd_notify(3))."""
+        self._send("RELOADING=1", f"MONOTONIC_USEC={int(monotonic_s * 1_000_000)}")
+
     def status(self, status: str) -> None:
         """One line for people, shown by `systemctl status`."""
         self._send(f"STATUS={_line(status)}")

@@ -9,7 +9,7 @@ import structlog
 from core.desk.house import House
 from core.store import chores, facts, sessions
 from core.store.conversations import SessionId
-from core.store.sql import Tx
+from core.store.sql import Tx, from_us
 
 log = structlog.get_logger("frontdesk.chores")
 
@@ -24,7 +24,7 @@ class Retention:
     """`[retention] days` after a session's last message it is deleted, if it has ended and nothing of it is left to do.
 
     After a jump of the clock (a daemon that was off for long looks the same) it waits until the desk has seen two days
-    pass by itself.
+    pass by itself. Each batch leaves one line in the log: how many, which ones, from when until when.
     """
 
     def __init__(self, house: House) -> None:
@@ -36,15 +36,15 @@ class Retention:
         kept = self._house.rules.retention
         if kept is None or not await self._trusts_clock():
             return
-        before, after, gone = self._house.clock.now() - kept, (0, ""), 0
-        while True:
-            page = await self._house.store.read(lambda tx: sessions.old(tx, before, after, BATCH))  # noqa: B023
-            if not page:
-                break
+        before, after = self._house.clock.now() - kept, (0, "")
+        while page := await self._house.store.read(lambda tx: sessions.old(tx, before, after, BATCH)):  # noqa: B023  # run at once
             after = page[-1]
-            gone += await self._house.store.write(lambda tx: _delete(tx, [one for _, one in page], before))  # noqa: B023
-        if gone:
-            log.info("sessions_deleted", count=gone, older_than_days=kept.days)
+            gone = await self._house.store.write(lambda tx: _delete(tx, page, before))  # the same
+            if gone:
+                log.info(
+                    "sessions_deleted", count=len(gone), sessions=[one for _, one in gone],
+                    oldest=_when(gone[0]), newest=_when(gone[-1]), older_than_days=kept.days,
+                )  # fmt: skip
 
     async def _trusts_clock(self) -> bool:
         clock = self._house.clock
@@ -56,6 +56,14 @@ class Retention:
         return self._trusted_from_s is None or clock.monotonic() >= self._trusted_from_s
 
 
-def _delete(tx: Tx, some: list[SessionId], before: datetime) -> int:
-    """Whoever came back to life since it was looked at stays."""
-    return sum(sessions.still_old(tx, one, before) and chores.delete_session(tx, one) for one in some)
+Old = tuple[int, SessionId]
+"""A session, with when it was touched last."""
+
+
+def _delete(tx: Tx, some: list[Old], before: datetime) -> list[Old]:
+    """Those that went. Whoever came back to life since it was looked at stays."""
+    return [old for old in some if sessions.still_old(tx, old[1], before) and chores.delete_session(tx, old[1])]
+
+
+def _when(old: Old) -> str:
+    return from_us(old[0]).isoformat()

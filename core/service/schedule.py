@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from functools import partial
 
 import structlog
@@ -12,6 +11,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from core.desk import sweep
 from core.desk.desk import Desk
+from core.desk.forgetting import Forgetting
 from core.desk.house import House
 from core.errors import StoreError, StoreLocked
 from core.ports import Clock
@@ -19,6 +19,7 @@ from core.service.garbage import Garbage
 from core.service.retention import HEARTBEAT, Retention
 from core.store import attachments, chores, consents, facts, inbox, search, sessions
 from core.store.sql import Tx
+from core.tally import Tally
 
 log = structlog.get_logger("frontdesk.chores")
 
@@ -26,8 +27,6 @@ BATCH = 500
 INDEX_BATCH = 200
 WATCH_S = 30.0
 JUMP_S = 5.0
-FILE_REST = timedelta(hours=1)
-"""A file is kept before the entry that refers to it, and this is far longer than that takes."""
 POLICY = "policy_digest"
 
 
@@ -46,8 +45,15 @@ class Chores:
         self._garbage = garbage
         self._house = house
         self._desk = desk
+        self.tally = house.tally
         self._dispossessed = dispossessed
         self._retention = Retention(house)
+        self._forgetting = Forgetting(house, desk.router)
+
+    def begin(self) -> None:
+        """The start is over."""
+        if self._garbage is not None:
+            self._garbage.begin()
 
     async def sweep(self) -> None:
         """Nominate sessions whose end has come; by index, so it costs what it finds."""
@@ -89,10 +95,14 @@ class Chores:
 
     async def files(self) -> None:
         """Remove files that no session has any more, once nobody can be about to need them."""
-        store, before = self._house.store, self._house.clock.now() - FILE_REST
+        store, before = self._house.store, self._house.clock.now() - chores.FILE_REST
         for digest in await asyncio.to_thread(lambda: list(store.files.older_than(before))):
             if not await store.read(partial(attachments.is_needed, digest=digest)):
                 await asyncio.to_thread(store.files.remove, digest)
+
+    async def forgetting(self) -> None:
+        """Go on with what people asked to be forgotten."""
+        await self._forgetting.round()
 
     async def heartbeat(self) -> None:
         """Delete what is too old, say when the desk was alive last, and make sure that the store is still ours."""
@@ -125,23 +135,52 @@ def _redate(after: str, house: House) -> Callable[[Tx], str | None]:
 class Schedule:
     """Chores at their intervals, on the running loop."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, chores_: Chores, clock: Clock, sweep_s: float) -> None:
+        self._chores = chores_
         self._clock = clock
+        self._tally = chores_.tally
+        self._sweep_s = sweep_s
         self._scheduler = AsyncIOScheduler(
             timezone="UTC", job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
         )
         self._watch: asyncio.Task[None] | None = None
 
-    def add(self, job: Callable[[], Awaitable[None]], seconds: float) -> None:
-        self._scheduler.add_job(_guarded, "interval", seconds=seconds, args=[job], id=job.__name__)
-
-    def once(self, job: Callable[[], Awaitable[None]]) -> None:
-        """As soon as the loop has time."""
-        self._scheduler.add_job(_guarded, args=[job], id=job.__name__)
-
     def begin(self) -> None:
+        """From now on, until `stop`."""
+        chores_ = self._chores
+        every: tuple[tuple[Callable[[], Awaitable[None]], float], ...] = (
+            (chores_.sweep, self._sweep_s),
+            (chores_.stale, 60.0),
+            (chores_.consents, 10.0),
+            (chores_.agents, 60.0),
+            (chores_.index, 2.0),
+            (chores_.forgetting, 5.0),
+            (chores_.tidy, 600.0),
+            (chores_.files, 3600.0),
+            (chores_.heartbeat, 60.0),
+        )
+        for job, seconds in every:
+            self._tally.chore_planned(job.__name__)
+            self._scheduler.add_job(
+                _guarded, "interval", seconds=seconds, args=[job, self._tally, self._clock], id=job.__name__
+            )
+        self._redate_soon()
         self._scheduler.start()
+        chores_.begin()
         self._watch = asyncio.create_task(self._watch_clock(), name="clock watch")
+
+    def adopt(self, sweep_s: float) -> None:
+        """Sessions end by other rules from now on, or are looked at more or less often."""
+        if sweep_s != self._sweep_s:
+            self._sweep_s = sweep_s
+            self._scheduler.reschedule_job(self._chores.sweep.__name__, trigger="interval", seconds=sweep_s)
+        self._redate_soon()
+
+    def _redate_soon(self) -> None:
+        redate = self._chores.redate
+        self._scheduler.add_job(
+            _guarded, args=[redate, self._tally, self._clock], id=redate.__name__, replace_existing=True
+        )
 
     async def _watch_clock(self) -> None:
         """The scheduler goes by the wall clock: after a jump every chore is dated anew, or one set back would silence
@@ -163,30 +202,13 @@ class Schedule:
             await asyncio.gather(self._watch, return_exceptions=True)
 
 
-def start(chores_: Chores, clock: Clock, sweep_s: float) -> Schedule:
-    """All chores; the caller stops them."""
-    schedule = Schedule(clock)
-    every: tuple[tuple[Callable[[], Awaitable[None]], float], ...] = (
-        (chores_.sweep, sweep_s),
-        (chores_.stale, 60.0),
-        (chores_.consents, 10.0),
-        (chores_.agents, 60.0),
-        (chores_.index, 2.0),
-        (chores_.tidy, 600.0),
-        (chores_.files, 3600.0),
-        (chores_.heartbeat, 60.0),
-    )
-    for job, seconds in every:
-        schedule.add(job, seconds)
-    schedule.once(chores_.redate)
-    schedule.begin()
-    return schedule
-
-
-async def _guarded(job: Callable[[], Awaitable[None]]) -> None:
+async def _guarded(job: Callable[[], Awaitable[None]], tally: Tally, clock: Clock) -> None:
+    began_s, failed = clock.monotonic(), True
     try:
         await job()
+        failed = False
     except StoreError:
         log.exception("chore_store_fault", chore=job.__name__)
     except Exception:  # sweep: a fault in one chore stops no other
         log.exception("chore_fault", chore=job.__name__)
+    tally.chore_done(job.__name__, clock.monotonic() - began_s, failed=failed)

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from core.desk.house import House
+from core.reload import Reload
+from core.service.listener import Listener
+from core.service.logs import Troubles
 from core.service.socket import Json
 from core.service.supervisor import BotHealth
 from core.service.verbs import stamp
@@ -25,10 +28,26 @@ def _counts(tx: Tx, now: datetime) -> tuple[dict[str, int], dict[str, int], int]
 class DaemonStatus:
     """`verbs.Running` of a daemon. Deliveries that failed count for a day."""
 
-    def __init__(self, house: House, health: BotHealth) -> None:
+    def __init__(
+        self, house: House, health: BotHealth, reload: Reload | None = None, troubles: Troubles | None = None
+    ) -> None:
         self._house = house
         self._health = health
+        self._reload = reload
+        self._troubles = troubles
         self.ready = False
+        self.listener: Listener | None = None
+        """Set where something listens."""
+
+    @property
+    def line(self) -> str:
+        """In one line, for the service manager."""
+        bots = [
+            f"{bot.name} {bot.state}" + (f" ({bot.detail})" if bot.detail else "")
+            for bot in self._health.states.values()
+        ]
+        refused = self._reload is not None and self._reload.state.refused_at is not None
+        return ", ".join([*bots, *(["the new configuration is refused: see frontdesk status"] if refused else [])])
 
     async def status(self) -> Json:
         house = self._house
@@ -60,7 +79,31 @@ class DaemonStatus:
             "inbox": {"pending": pending},
             "outbox": {name: outbox.get(name, 0) for name in OUTBOX},
             **self._agents(),
+            **self._config(),
+            "listen": self._listen(),
+            "errors": list(self._troubles.last) if self._troubles is not None else [],
         }
+
+    def _config(self) -> dict[str, Json]:
+        """Which configuration holds, and what is wrong with the one that does not."""
+        if self._reload is None:
+            return {}
+        state = self._reload.state
+        return {
+            "config": {
+                "loaded_at": stamp(state.loaded_at),
+                "refused_at": stamp(state.refused_at),
+                "faults": list(state.faults),
+                "next_start": list(state.next_start),
+            }
+        }
+
+    def _listen(self) -> Json:
+        """Where HTTP is served, or why not; null: nothing is to listen."""
+        if self.listener is None:
+            return None
+        at = self.listener.status
+        return {"address": at.address, "state": at.state, "detail": at.detail or None}
 
     def _agents(self) -> dict[str, Json]:
         """Where there are tool servers, how each is; where something is wrong with a model, what."""

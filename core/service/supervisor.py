@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 import structlog
 
+from core.delivery.outbox import Outbox
 from core.errors import BotRejected
 from core.ports import Bot, Clock, Desk, Random
 from core.vocabulary import BotName
@@ -21,6 +22,8 @@ State = Literal["starting", "up", "degraded", "failed"]
 REJECTED_PAUSE_S = 300.0
 """A refused token is tried again this often."""
 FAULT_PAUSE_S = (1.0, 60.0)
+LEAVE_S = 10.0
+"""How long a bot that leaves may take for what it is sending."""
 
 
 @dataclass(slots=True)
@@ -36,22 +39,36 @@ class BotState:
 
 
 class BotHealth:
-    """`ports.Health`: the bots' own words. `on_account` is told each account the first time it is heard of, `on_up` and
-    `on_failed` when a bot begins to work and when it is given up for now."""
+    """`ports.Health`: the bots' own words. A bot that was let go of may still speak, and nobody listens.
+
+    `on_account` is told each account the first time it is heard of, `on_up` and `on_failed` when a bot begins to work
+    and when it is given up for now, `on_change` whenever any state is another.
+    """
 
     def __init__(self, bots: Mapping[BotName, Bot], accounts: Mapping[BotName, str]) -> None:
-        self.states = {
-            name: BotState(name=name, platform=bot.platform, account=accounts.get(name, ""))
-            for name, bot in bots.items()
-        }
+        self.states: dict[BotName, BotState] = {}
+        self.on_change: Callable[[], None] = lambda: None
         self.on_account: Callable[[BotName, str], None] = lambda bot, account: None
         self.on_up: Callable[[BotName], None] = lambda bot: None
         self.on_failed: Callable[[BotName], None] = lambda bot: None
         self._changed: dict[BotName, str] = {}
+        for name, bot in bots.items():
+            self.admit(bot, accounts.get(name, ""))
+
+    def admit(self, bot: Bot, account: str) -> None:
+        """A bot begins; `account` is what its name stood for last, or ""."""
+        self.states[bot.name] = BotState(name=bot.name, platform=bot.platform, account=account)
+        self._changed.pop(bot.name, None)
+        self.on_change()
+
+    def let_go(self, bot: BotName) -> None:
+        """It is configured no more."""
+        self.states.pop(bot, None)
+        self.on_change()
 
     def account(self, bot: BotName, account: str) -> None:
-        state = self.states[bot]
-        if state.account == account:
+        state = self.states.get(bot)
+        if state is None or state.account == account:
             return
         if state.account:
             self._changed[bot] = f"another account than before ({state.account}); its conversations are kept"
@@ -60,22 +77,34 @@ class BotHealth:
         self.on_account(bot, account)
 
     def up(self, bot: BotName) -> None:
-        state = self.states[bot]
+        state = self.states.get(bot)
+        if state is None:
+            return
         if state.state != "up":
             log.info("bot_up", bot=bot, account=state.account)
             self.on_up(bot)
-        state.state, state.detail = "up", self._changed.get(bot, "")
+        self._set(state, "up", self._changed.get(bot, ""))
 
     def degraded(self, bot: BotName, detail: str) -> None:
-        state = self.states[bot]
-        if (state.state, state.detail) != ("degraded", detail):
+        state = self.states.get(bot)
+        if state is not None and self._set(state, "degraded", detail):
             log.warning("bot_degraded", bot=bot, detail=detail)
-        state.state, state.detail = "degraded", detail
 
     def failed(self, bot: BotName, detail: str) -> None:
+        state = self.states.get(bot)
+        if state is None:
+            return
         log.error("bot_failed", bot=bot, detail=detail)
-        self.states[bot].state, self.states[bot].detail = "failed", detail
+        self._set(state, "failed", detail)
         self.on_failed(bot)
+
+    def _set(self, bot: BotState, state: State, detail: str) -> bool:
+        """Whether it is another than before."""
+        if (bot.state, bot.detail) == (state, detail):
+            return False
+        bot.state, bot.detail = state, detail
+        self.on_change()
+        return True
 
     def heard(self, bot: BotName, at: datetime) -> None:
         if bot in self.states:
@@ -88,13 +117,38 @@ class BotHealth:
 
 
 class Supervisor:
-    """One task per bot."""
+    """One task per bot. `bots` is the mapping in which every part of the desk finds them."""
 
-    def __init__(self, health: BotHealth, *, clock: Clock, random: Random) -> None:
+    def __init__(
+        self, bots: MutableMapping[BotName, Bot], health: BotHealth, outbox: Outbox, *, clock: Clock, random: Random
+    ) -> None:
+        self._bots = bots
         self._health = health
+        self._outbox = outbox
         self._clock = clock
         self._random = random
         self._tasks: dict[BotName, asyncio.Task[None]] = {}
+
+    def engage(self, bot: Bot, desk: Desk, account: str) -> None:
+        """A bot begins while the desk runs; `account` is what its name stood for last, or "". What waits for it goes
+        out once it is up."""
+        self._bots[bot.name] = bot
+        self._health.admit(bot, account)
+        self._outbox.hold(bot.name)
+        self._outbox.changed(bot.name)
+        self.start(bot, desk)
+
+    async def dismiss(self, bot: BotName) -> None:
+        """A bot leaves while the desk runs: it ends what it is sending, and what waits for it waits on."""
+        self._outbox.hold(bot)
+        try:
+            async with asyncio.timeout(LEAVE_S):
+                await self._outbox.at_rest(bot)
+        except TimeoutError:
+            log.warning("bot_leaves_late", bot=bot)
+        await self.stop(bot)
+        self._bots.pop(bot, None)
+        self._health.let_go(bot)
 
     def start(self, bot: Bot, desk: Desk) -> asyncio.Task[None]:
         """Run a bot until it is stopped; the task ends by itself only where the bot's input ends."""
@@ -120,10 +174,9 @@ class Supervisor:
             else:
                 return
 
-    async def stop(self) -> None:
-        """Cancel every bot and wait until they are gone."""
-        tasks = list(self._tasks.values())
+    async def stop(self, *bots: BotName) -> None:
+        """Cancel these bots, or every one, and wait until they are gone."""
+        tasks = [self._tasks.pop(bot) for bot in bots or tuple(self._tasks) if bot in self._tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._tasks.clear()

@@ -6,12 +6,22 @@ import contextlib
 import os
 import shutil
 import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pysqlite3 import dbapi2 as sqlite
 
-from core.errors import StoreError, StoreFull
+from core.errors import StoreCorrupt, StoreError, StoreFull
+from core.store import archive
+from core.store.archive import DATABASES, Manifest, Member, Packing, Progress, file_name
+from core.store.damage import has_content
+from core.store.files import FILES
+from core.store.ownership import adopt
 from core.store.postgres import PostgresDatabase
 from core.store.sqlite import SqliteDatabase
 from core.store.tables import MIGRATIONS
@@ -20,15 +30,161 @@ FOLDER = "backups"
 KEPT = 3
 """Backups from before an upgrade that are kept; the oldest goes."""
 _PG_TOOLS_S = 3600
+_STEPS = 100_000
+"""Of SQLite's virtual machine, between two looks at how far a copy is."""
+_REFERRED = "SELECT DISTINCT digest FROM attachments"
+_VERSION = f"SELECT version_num FROM {MIGRATIONS}"  # noqa: S608  # a constant of ours
+
+
+def silent(step: str, done: int, total: int) -> None:
+    """Nobody looks."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Order:
+    """A backup to be made. `made_at` is now; `program` is our version. `force`: `target` may be replaced."""
+
+    target: Path
+    made_at: datetime
+    program: str
+    force: bool = False
+    progress: Progress = silent
+
+
+# in one file, for people
+
+
+def back_up(database: SqliteDatabase | PostgresDatabase, state: Path, order: Order) -> Manifest:
+    """Copy the database and all files of transcripts into `order.target`, mode 0600, while a desk runs or not.
+
+    Blocks. It is there whole and read back, or not at all. The database is copied first: every file that its copy
+    refers to was on the disk before. Neither configuration nor secrets are in it, nor the lines typed at the terminal.
+    Raises `StoreError` with words.
+    """
+    target = order.target.absolute()
+    if isinstance(database, SqliteDatabase) and not has_content(database.path):
+        raise StoreError(f"there is no store in {state}; name another with --state")
+    if target.exists() and not order.force:
+        raise _taken(target)
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
+            manifest = _pack(database, state, Path(scratch), order)
+            _put(Path(scratch) / "packed", target, force=order.force)
+    except OSError as fault:
+        raise StoreError(f"the backup failed: {fault.strerror or fault} ({fault.filename or target})") from fault
+    return manifest
+
+
+def _pack(database: SqliteDatabase | PostgresDatabase, state: Path, scratch: Path, order: Order) -> Manifest:
+    copy = scratch / DATABASES[database.dialect]
+    schema, referred = _copy(database, copy, order.progress)
+    files = sorted(state.glob(f"{FILES}/??/" + "[0-9a-f]" * 64))
+    total = copy.stat().st_size + sum(path.stat().st_size for path in files)
+    packed = scratch / "packed"
+    with open(os.open(packed, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+        with tarfile.open(fileobj=out, mode="w") as tar:
+            packing = Packing(tar, int(order.made_at.timestamp()), order.progress, total)
+            with copy.open("rb") as data:
+                kept = packing.add(copy.name, data, copy.stat().st_size)
+            members = tuple(_whole_files(packing, files))
+            there = {member.name for member in members}
+            manifest = Manifest(
+                made_at=order.made_at.isoformat().replace("+00:00", "Z"), program=order.program,
+                dialect=database.dialect, schema=schema, database=kept, files=members,
+                missing=tuple(sorted(digest for digest in referred if file_name(digest) not in there)),
+            )  # fmt: skip
+            packing.finish(manifest)
+        out.flush()
+        os.fsync(out.fileno())
+    copy.unlink()
+    if archive.read(packed, order.progress) != manifest:
+        raise StoreError("the backup is not what was written when it is read back; try another disk")
+    return manifest
+
+
+def _whole_files(packing: Packing, files: Iterable[Path]) -> Iterable[Member]:
+    for path in files:
+        with contextlib.suppress(FileNotFoundError):  # its session was deleted since the folder was looked at
+            with path.open("rb") as data:
+                member = packing.add(file_name(path.name), data, os.fstat(data.fileno()).st_size)
+            if member.sha256 != path.name:
+                raise StoreError(f"{path} is damaged: its content has another hash; remove it, and try again")
+            yield member
+
+
+def _copy(database: SqliteDatabase | PostgresDatabase, to: Path, progress: Progress) -> tuple[str, set[str]]:
+    """The schema of the copy, and the digests that transcripts refer to."""
+    os.close(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    if isinstance(database, SqliteDatabase):
+        return _copy_sqlite(database, to, progress)
+    dump_postgres(database, to)
+    with database.translated(), contextlib.closing(database.connect(readonly=True)) as connection:
+        cursor = connection.cursor()
+        cursor.execute(_VERSION, {})
+        version = cursor.fetchone()
+        cursor.execute(_REFERRED, {})
+        return str(version[0] if version else ""), {str(row[0]) for row in cursor.fetchall()}
+
+
+def _copy_sqlite(database: SqliteDatabase, to: Path, progress: Progress) -> tuple[str, set[str]]:
+    version = _vacuum(database, to, progress)
+    with contextlib.closing(sqlite.connect(str(to), isolation_level=None)) as copy:
+        return version, {str(row[0]) for row in copy.execute(_REFERRED)}
+
+
+def _vacuum(database: SqliteDatabase, to: Path, progress: Progress) -> str:
+    """Copy the database, whatever its schema, and check the copy; the schema that it has. Raises `StoreError`."""
+    try:
+        with contextlib.closing(sqlite.connect(str(database.path), isolation_level=None)) as source:
+            source.execute("PRAGMA busy_timeout=5000")
+            [[size]] = source.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+            source.set_progress_handler(lambda: progress("copying", to.stat().st_size, int(size)), _STEPS)
+            source.execute("VACUUM INTO ?", (str(to),))
+        with contextlib.closing(sqlite.connect(str(to), isolation_level=None)) as copy:
+            copy.set_progress_handler(lambda: progress("checking", 0, 0), _STEPS)
+            checked = copy.execute("PRAGMA quick_check(1)").fetchone()
+            holds = copy.execute(_VERSION).fetchone()
+    except sqlite.Error as error:
+        ours = database.translate(error)
+        if isinstance(ours, StoreFull):
+            raise StoreFull(f"no room for the backup; free space on {to.parent}") from error
+        raise ours or error from error
+    if checked != ("ok",) or holds is None:
+        raise StoreCorrupt(f"the copy of {database.path} is not sound ({checked}): `frontdesk db verify` says more")
+    return str(holds[0])
+
+
+def _put(packed: Path, target: Path, *, force: bool) -> None:
+    if force:
+        packed.replace(target)
+    else:
+        try:
+            os.link(packed, target)
+        except FileExistsError:
+            raise StoreError(
+                f"{target} is there already; choose another name, or write --force to replace it"
+            ) from None
+        except OSError:  # a file system without links
+            packed.rename(target)
+    sync(target.parent)
+
+
+def _taken(target: Path) -> StoreError:
+    return StoreError(f"{target} is there already; choose another name, or write --force to replace it")
+
+
+# before an upgrade
 
 
 def before_upgrade(database: SqliteDatabase | PostgresDatabase, state: Path, version: str) -> Path:
-    """A verified backup in `STATE/backups`, named for the schema that it holds; blocking.
+    """A verified copy of the database in `STATE/backups`, named for the schema that it holds; blocking.
 
     Raises `StoreError` (then nothing may be upgraded).
     """
     try:
         return _back_up(database, state / FOLDER, version)
+    except StoreError as error:
+        raise type(error)(f"the backup before the upgrade failed, so nothing was upgraded: {error}") from error
     except OSError as error:
         raise StoreError(
             f"the backup before the upgrade failed ({error.strerror}: {state / FOLDER}); nothing was upgraded"
@@ -36,63 +192,58 @@ def before_upgrade(database: SqliteDatabase | PostgresDatabase, state: Path, ver
 
 
 def _back_up(database: SqliteDatabase | PostgresDatabase, folder: Path, version: str) -> Path:
-    folder.mkdir(mode=0o700, exist_ok=True)
+    make_folder(folder)
     suffix = ".db" if isinstance(database, SqliteDatabase) else ".pgdump"
     unfinished = folder / f"schema-{version}{suffix}.part"
     unfinished.unlink(missing_ok=True)
     os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
         if isinstance(database, SqliteDatabase):
-            _copy_sqlite(database, unfinished, version)
+            copied = _vacuum(database, unfinished, silent)
+            if copied != version:
+                raise StoreError(f"the copy has schema {copied}, not {version}")
         else:
-            _dump_postgres(database, unfinished)
+            dump_postgres(database, unfinished)
+        adopt(unfinished, folder)
         target = _next_name(folder, version, suffix)
-        _make_durable(unfinished, target)
+        sync(unfinished)
+        unfinished.replace(target)
+        sync(folder)
     finally:
         unfinished.unlink(missing_ok=True)
     _drop_oldest(folder)
     return target
 
 
-def _copy_sqlite(database: SqliteDatabase, to: Path, version: str) -> None:
-    try:
-        with contextlib.closing(sqlite.connect(str(database.path), isolation_level=None)) as source:
-            source.execute("VACUUM INTO ?", (str(to),))
-        with contextlib.closing(sqlite.connect(str(to), isolation_level=None)) as copy:
-            checked = copy.execute("PRAGMA quick_check(1)").fetchone()
-            holds = copy.execute(f"SELECT version_num FROM {MIGRATIONS}").fetchone()  # noqa: S608  # a constant of ours
-    except sqlite.Error as error:
-        ours = database.translate(error)
-        if isinstance(ours, StoreFull):
-            raise StoreFull(f"no room for the backup that an upgrade makes first; free space on {to.parent}") from error
-        raise ours or error from error
-    if checked != ("ok",) or holds != (version,):
-        raise StoreError(f"the backup before the upgrade is not a true copy ({checked}, {holds}); nothing was upgraded")
+def dump_postgres(database: PostgresDatabase, to: Path) -> None:
+    """The whole database in pg_dump's custom format, and a look at what is in it. Raises `StoreError`."""
+    run_tool(["pg_dump", "--format=custom", f"--file={to}"], database)
+    if f" {MIGRATIONS} " not in run_tool(["pg_restore", "--list", str(to)], None):
+        raise StoreError("the copy of the database lacks our tables")
 
 
-def _dump_postgres(database: PostgresDatabase, to: Path) -> None:
-    dump, restore = shutil.which("pg_dump"), shutil.which("pg_restore")
-    if dump is None or restore is None:
+def run_tool(words: list[str], database: PostgresDatabase | None) -> str:
+    """Run one of PostgreSQL's client programs, on that database; what it prints.
+
+    The password goes by the environment, which other users can't read. Raises `StoreError` with words.
+    """
+    program = shutil.which(words[0])
+    if program is None:
         raise StoreError(
-            "the schema must be upgraded, and pg_dump and pg_restore, which back the database up first, are not "
-            "installed; install PostgreSQL's client programs and start again"
+            f"{words[0]} is not installed, and PostgreSQL is backed up and restored by it: install PostgreSQL's client "
+            "programs (pg_dump, pg_restore, psql) and try again"
         )
-    given = {name: str(value) for name, value in conninfo_to_dict(database.conninfo).items() if value is not None}
-    password = given.pop("password", None)
-    secret = {} if password is None else {"PGPASSWORD": password}
-    _run([dump, "--format=custom", f"--file={to}", f"--dbname={make_conninfo(**given)}"], secret)
-    listed = _run([restore, "--list", str(to)], {})
-    if f" {MIGRATIONS} " not in listed:
-        raise StoreError("the backup before the upgrade lacks our tables; nothing was upgraded")
-
-
-def _run(words: list[str], secret: dict[str, str]) -> str:
-    """The password goes by the environment, which other users can't read."""
+    environ, at = {"LC_ALL": "C"}, []
+    if database is not None:
+        known = {name: str(value) for name, value in conninfo_to_dict(database.conninfo).items() if value is not None}
+        environ |= {"PGPASSWORD": password} if (password := known.pop("password", None)) is not None else {}
+        at = [f"--dbname={make_conninfo(**known)}"]
     done = subprocess.run(  # noqa: S603  # the program that PATH names, with arguments of ours
-        words, env={"LC_ALL": "C", **secret}, capture_output=True, text=True, check=False, timeout=_PG_TOOLS_S
-    )
+        [program, *words[1:], *at], env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        timeout=_PG_TOOLS_S,
+    )  # fmt: skip
     if done.returncode != 0:
-        raise StoreError(f"the backup before the upgrade failed; nothing was upgraded: {done.stderr.strip()[:500]}")
+        raise StoreError(f"{words[0]} failed: {done.stderr.strip()[:500]}")
     return done.stdout
 
 
@@ -103,13 +254,15 @@ def _next_name(folder: Path, version: str, suffix: str) -> Path:
     return target
 
 
-def _make_durable(unfinished: Path, target: Path) -> None:
-    _sync(unfinished)
-    unfinished.replace(target)
-    _sync(target.parent)
+def make_folder(folder: Path) -> None:
+    """For whoever owns the folder that it is in. Raises `OSError`."""
+    if not folder.is_dir():
+        folder.mkdir(mode=0o700)
+        adopt(folder, folder.parent)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """What was written there is durable. Raises `OSError`."""
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)

@@ -1,17 +1,45 @@
-"""What must be true of a store, whatever happened. Reads everything, so it is for `db verify` and for tests."""
+"""Is the store sound? The rules are in `rules`; here they are asked, in pieces, so that nobody waits for it.
+
+A piece is one read of its own: a row that changes while the survey runs is judged as it is in one moment.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 
 from sqlalchemy import text as verbatim
 from sqlalchemy.sql.elements import ClauseElement
 
-from core.store.search import CURSOR
-from core.store.sql import Sql, Tx
+from core.errors import StoreCorrupt, StoreError
+from core.store.engine import Database, Store
+from core.store.files import Files
+from core.store.rules import (
+    CONVERSATIONS,
+    DELIVERIES,
+    FILE_THERE,
+    INBOX,
+    INDEX,
+    INTACT,
+    MEANS,
+    REFERENCES,
+    RULES,
+    SESSIONS,
+    TO_DO,
+    TURNS,
+    WHOLE,
+    Rule,
+)
+from core.store.sql import Row, Sql, Tx, Value
 
 MOST = 20
 """Findings of one rule that are told."""
+ROWS = 2_000
+"""Rows of a table in one piece, or entries of the sessions in it: a few milliseconds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,6 +48,24 @@ class Finding:
 
     rule: str
     subject: str
+
+    @property
+    def means(self) -> str:
+        """What it is to the owner."""
+        return MEANS[self.rule]
+
+    @property
+    def advice(self) -> str:
+        """What to do about it."""
+        return TO_DO[self.rule]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """`checked`: how many rows of each table were looked at, and files."""
+
+    findings: tuple[Finding, ...]
+    checked: Mapping[str, int]
 
 
 _WORDS = {
@@ -35,145 +81,7 @@ _WORDS = {
     },
 }
 """Where the databases say the same thing differently."""
-
-_SESSIONS = {
-    "the seqs of a session count from 1 without a gap": """
-        SELECT 'sessions ' || session_id AS subject FROM entries GROUP BY session_id
-        HAVING min(seq) <> 1 OR max(seq) <> count(*)
-    """,
-    "a session's head is the seq of its last entry": """
-        SELECT 'sessions ' || s.id AS subject FROM sessions s
-        LEFT JOIN (SELECT session_id, max(seq) AS last FROM entries GROUP BY session_id) e ON e.session_id = s.id
-        WHERE s.head <> coalesce(e.last, 0)
-    """,
-    "a session's model head is the seq of its last entry that is no notice": """
-        SELECT 'sessions ' || s.id AS subject FROM sessions s
-        LEFT JOIN (
-            SELECT session_id, max(seq) AS last FROM entries WHERE kind <> 'notice' GROUP BY session_id
-        ) e ON e.session_id = s.id
-        WHERE s.model_head <> coalesce(e.last, 0)
-    """,
-    "a session counts its user entries": """
-        SELECT 'sessions ' || s.id AS subject FROM sessions s
-        LEFT JOIN (
-            SELECT session_id, count(*) AS n FROM entries WHERE kind = 'user' GROUP BY session_id
-        ) e ON e.session_id = s.id
-        WHERE s.messages <> coalesce(e.n, 0)
-    """,
-    "an ended session has a reason and does not expire, an open one has no reason": """
-        SELECT 'sessions ' || id AS subject FROM sessions
-        WHERE (ended_at IS NULL) <> (end_reason IS NULL) OR (ended_at IS NOT NULL AND expires_at IS NOT NULL)
-    """,
-    "a session that is nobody's last has ended": """
-        SELECT 'sessions ' || s.id AS subject FROM sessions s
-        WHERE s.ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.session_id = s.id)
-    """,
-    "a conversation's last session exists, belongs to it and is not of a later generation": """
-        SELECT 'conversations ' || c.id AS subject FROM conversations c LEFT JOIN sessions s ON s.id = c.session_id
-        WHERE c.session_id IS NOT NULL
-            AND (s.id IS NULL OR s.conversation_id <> c.id OR s.generation > c.generation)
-    """,
-    "a session is the last of one conversation at most": """
-        SELECT 'sessions ' || session_id AS subject FROM conversations WHERE session_id IS NOT NULL
-        GROUP BY session_id HAVING count(*) > 1
-    """,
-}
-
-_TURNS = {
-    "an open turn is in an open session of its own conversation": """
-        SELECT 'turns ' || t.id AS subject FROM turns t JOIN sessions s ON s.id = t.session_id
-        WHERE t.state IN ('running', 'suspended')
-            AND (s.ended_at IS NOT NULL OR s.conversation_id <> t.conversation_id)
-    """,
-    "a turn has a known state, and a closed one its time": """
-        SELECT 'turns ' || id AS subject FROM turns
-        WHERE state NOT IN ('running', 'suspended', 'done', 'failed', 'cancelled', 'interrupted')
-            OR (state <> 'running' AND closed_at IS NULL)
-    """,
-    "a turn's user entry is in its session": """
-        SELECT 'turns ' || t.id AS subject FROM turns t JOIN sessions s ON s.id = t.session_id
-        WHERE t.user_seq > s.head OR t.user_seq < 0 OR t.attempt < 1
-    """,
-    "a conversation has one running turn at most": """
-        SELECT 'conversations ' || conversation_id AS subject FROM turns WHERE state = 'running'
-        GROUP BY conversation_id HAVING count(*) > 1
-    """,
-    "an entry's turn exists and is of its session": """
-        SELECT 'entries ' || e.id AS subject FROM entries e LEFT JOIN turns t ON t.id = e.turn_id
-        WHERE e.turn_id IS NOT NULL AND (t.id IS NULL OR t.session_id <> e.session_id)
-    """,
-    "a call of a closed turn has its result": """
-        SELECT 'entries ' || c.id AS subject FROM entries c
-        JOIN turns t ON t.id = c.turn_id AND t.state NOT IN ('running', 'suspended')
-        WHERE c.kind = 'tool_call' AND NOT EXISTS (
-            SELECT 1 FROM entries r WHERE r.session_id = c.session_id AND r.seq > c.seq AND r.kind = 'tool_result'
-                AND CALL(r) = CALL(c)
-        )
-    """,
-}
-
-_INBOX = {
-    "a row that is done has exactly one fate and its time, any other none": """
-        SELECT 'inbox ' || id AS subject FROM inbox
-        WHERE state NOT IN ('pending', 'taken', 'done')
-            OR (state = 'done') <> (fate IS NOT NULL) OR (state = 'done') <> (done_at IS NOT NULL)
-            OR fate NOT IN ('answered', 'merged', 'closed', 'refused', 'ignored', 'stale')
-    """,
-    "the text of a row that is done is gone": """
-        SELECT 'inbox ' || id AS subject FROM inbox WHERE state = 'done' AND text <> ''
-    """,
-    "a row that waits has a conversation, and no turn": """
-        SELECT 'inbox ' || id AS subject FROM inbox
-        WHERE state = 'pending' AND (turn_id IS NOT NULL OR conversation_id IS NULL)
-    """,
-    "a taken row is with an open turn of its conversation": """
-        SELECT 'inbox ' || i.id AS subject FROM inbox i LEFT JOIN turns t ON t.id = i.turn_id
-        WHERE i.state = 'taken' AND (
-            t.id IS NULL OR t.state NOT IN ('running', 'suspended') OR t.conversation_id <> i.conversation_id
-        )
-    """,
-    "a row's turn exists": """
-        SELECT 'inbox ' || i.id AS subject FROM inbox i
-        WHERE i.turn_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = i.turn_id)
-    """,
-}
-
-_DELIVERIES = {
-    "a delivery has its time when it is done with, and not before": """
-        SELECT 'deliveries ' || id AS subject FROM deliveries
-        WHERE (state IN ('sent', 'failed', 'unknown')) <> (done_at IS NOT NULL)
-    """,
-    "a delivery that is not sent has something to say": """
-        SELECT 'deliveries ' || id AS subject FROM deliveries
-        WHERE state IN ('queued', 'sending') AND role <> 'preview' AND text = ''
-    """,
-    "a delivery that is being sent was attempted, and its part counts from 1": """
-        SELECT 'deliveries ' || id AS subject FROM deliveries
-        WHERE (state IN ('sending', 'sent', 'unknown') AND attempts < 1) OR part < 1
-    """,
-    "a preview is of a running turn": """
-        SELECT 'deliveries ' || d.id AS subject FROM deliveries d LEFT JOIN turns t ON t.id = d.turn_id
-        WHERE d.role = 'preview' AND (t.id IS NULL OR t.state <> 'running')
-    """,
-    "a delivery's turn exists": """
-        SELECT 'deliveries ' || d.id AS subject FROM deliveries d
-        WHERE d.turn_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = d.turn_id)
-    """,
-}
-
-_REST = {
-    "no deletion is left open": "SELECT 'deletions ' || session_id AS subject FROM deletions",
-    "the search cursor is at an entry that is or was": f"""
-        SELECT 'facts ' || name AS subject FROM facts
-        WHERE name = '{CURSOR}' AND CAST(value AS BIGINT) > (SELECT LAST_ID)
-    """,  # noqa: S608  # a constant of ours
-}
-
-_SQLITE = {
-    "a row has what it references": """
-        SELECT "table" || ' ' || coalesce(rowid, 0) AS subject FROM pragma_foreign_key_check
-    """,
-}
+_PIECED = ("session_id", "e.session_id", "c.session_id", "s.id", "c.id", "t.id", "i.id", "d.id", "id", "x.rowid")
 
 
 def _rule(words: str) -> Sql:
@@ -181,18 +89,166 @@ def _rule(words: str) -> Sql:
         written = words
         for ours, theirs in _WORDS[dialect].items():
             written = written.replace(ours, theirs)
+        for column in _PIECED:
+            written = written.replace(f"PIECE({column})", f"{column} > :after AND {column} <= :upto")
         return verbatim(f"SELECT subject FROM ({written}) AS broken ORDER BY subject LIMIT {MOST}")  # noqa: S608  # constants of ours
 
     return Sql(build)
 
 
-_RULES = {name: _rule(words) for name, words in (_SESSIONS | _TURNS | _INBOX | _DELIVERIES | _REST).items()}
-_RULES_ON_SQLITE = {name: _rule(words) for name, words in _SQLITE.items()}
+_ASKED = {rule.name: _rule(rule.words) for rule in RULES}
+_FIRST: Mapping[str, Value] = {SESSIONS: "", TURNS: "", CONVERSATIONS: 0, INBOX: 0, DELIVERIES: 0, INDEX: 0}
+
+
+def _key(table: str) -> str:
+    return "rowid" if table == INDEX else "id"
+
+
+def _next(table: str) -> Sql:
+    """A piece's rows: of sessions, with how many entries each has."""
+    weight = "head" if table == SESSIONS else "0"
+    key = _key(table)
+    words = f"SELECT {key} AS id, {weight} AS weight FROM {table} WHERE {key} > :after ORDER BY {key} LIMIT {ROWS}"  # noqa: S608  # constants of ours
+    return Sql(verbatim(words))
+
+
+_NEXT = {table: _next(table) for table in _FIRST}
+_LAST = {table: Sql(verbatim(f"SELECT max({_key(table)}) AS id FROM {table}")) for table in _FIRST}  # noqa: S608  # the same
+_TABLES = Sql(verbatim("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'entries_search_%'"))
+_ORPHANS = Sql(verbatim("SELECT \"table\" || ' ' || coalesce(rowid, 0) AS subject FROM pragma_foreign_key_check"))
+_REFERRED = Sql(
+    verbatim(f"SELECT id, digest, size FROM attachments WHERE id > :after ORDER BY id LIMIT {ROWS}")  # noqa: S608  # the same
+)
+
+
+def _rules(dialect: str) -> list[Rule]:
+    return [rule for rule in RULES if rule.dialect in (None, dialect)]
 
 
 def check(tx: Tx) -> list[Finding]:
-    """Every broken rule, with at most `MOST` of the rows that break it; empty if all is well."""
-    rules = {**_RULES, **_RULES_ON_SQLITE} if tx.dialect == "sqlite" else _RULES
-    return [
-        Finding(rule=name, subject=row.text("subject")) for name, sql in rules.items() for row in tx.all(sql)
-    ]  # fmt: skip
+    """Every broken rule but those about files on the disk, in one transaction, with at most `MOST` of the rows that
+    break it; empty if all is well. For stores of a test's size."""
+    findings = [
+        Finding(rule=rule.name, subject=row.text("subject"))
+        for rule in _rules(tx.dialect)
+        for row in _broken(tx, rule, _FIRST.get(rule.over), _last(tx, rule.over))
+    ]
+    if tx.dialect == "sqlite":
+        findings += [Finding(rule=REFERENCES, subject=row.text("subject")) for row in tx.all(_ORPHANS)]
+    return findings
+
+
+def _last(tx: Tx, table: str) -> Value:
+    row = tx.one(_LAST[table]) if table != WHOLE else None
+    return None if row is None else row.value("id")
+
+
+def _broken(tx: Tx, rule: Rule, after: Value, upto: Value) -> list[Row]:
+    if rule.over == WHOLE:
+        return tx.all(_ASKED[rule.name])
+    return tx.all(_ASKED[rule.name], after=after, upto=upto) if upto is not None else []
+
+
+async def survey(store: Store) -> Report:
+    """Ask every rule of the whole store, in short reads beside whatever runs; then the database itself, on a
+    connection of its own. Raises `StoreError` where the store can't be read."""
+    work = _Survey(store)
+    try:
+        await work.rows()
+        await work.files()
+        work.take(await asyncio.to_thread(_intact, store.database))
+    except StoreCorrupt as fault:
+        work.take([Finding(rule=INTACT, subject=str(fault))])
+    return Report(findings=tuple(work.findings), checked=dict(sorted(work.checked.items())))
+
+
+@dataclass(slots=True)
+class _Piece:
+    findings: list[Finding]
+    upto: Value
+    rows: int
+    entries: int
+
+
+@dataclass(slots=True)
+class _Survey:
+    store: Store
+    findings: list[Finding] = field(default_factory=list)
+    checked: Counter[str] = field(default_factory=Counter)
+
+    def take(self, found: Sequence[Finding]) -> None:
+        for finding in found:
+            if sum(known.rule == finding.rule for known in self.findings) < MOST:
+                self.findings.append(finding)
+
+    async def rows(self) -> None:
+        dialect = self.store.database.dialect
+        in_order = sorted(_rules(dialect), key=lambda rule: rule.over)
+        for table, some in groupby(in_order, key=lambda rule: rule.over):
+            await self._table(table, list(some))
+
+    async def _table(self, table: str, rules: Sequence[Rule]) -> None:
+        after = _FIRST.get(table)
+        while True:
+            piece = await self.store.read(lambda tx: _look(tx, table, rules, after))  # noqa: B023  # run at once
+            self.take(piece.findings)
+            if table != WHOLE:
+                self.checked[table] += piece.rows
+            if table == SESSIONS:
+                self.checked["entries"] += piece.entries
+            if piece.upto is None:
+                return
+            after = piece.upto
+
+    async def files(self) -> None:
+        after, self.checked["files"] = 0, 0
+        while page := await self.store.read(lambda tx: tx.all(_REFERRED, after=after)):  # noqa: B023  # run at once
+            after = page[-1].integer("id")
+            self.checked["files"] += len(page)
+            self.take(await asyncio.to_thread(lambda: list(_missing(self.store.files, page))))  # the same
+
+
+def _look(tx: Tx, table: str, rules: Sequence[Rule], after: Value) -> _Piece:
+    """The next piece of a table. `upto` is None behind the last one."""
+    if table == WHOLE:
+        found = [(rule, row) for rule in rules for row in _broken(tx, rule, None, None)]
+        return _Piece([Finding(rule=rule.name, subject=row.text("subject")) for rule, row in found], None, 0, 0)
+    rows, weight, upto = 0, 0, None
+    for row in tx.all(_NEXT[table], after=after):
+        rows, weight, upto = rows + 1, weight + row.integer("weight"), row.value("id")
+        if weight > ROWS:
+            break
+    broken = [(rule, row) for rule in rules for row in _broken(tx, rule, after, upto)]
+    findings = [Finding(rule=rule.name, subject=row.text("subject")) for rule, row in broken]
+    return _Piece(findings, upto, rows, weight)
+
+
+def _missing(files: Files, page: Sequence[Row]) -> Iterator[Finding]:
+    for row in page:
+        size = files.size(row.text("digest"))
+        if size != row.integer("size"):
+            yield Finding(rule=FILE_THERE, subject=f"files {row.text('digest')}")
+
+
+def _intact(database: Database) -> list[Finding]:
+    """What SQLite says of each table, its indexes and its references, one at a time: no statement keeps the log from
+    being written back for longer than one table takes."""
+    if database.dialect != "sqlite":
+        return []
+    found: list[Finding] = []
+    try:
+        with contextlib.closing(database.connect(readonly=True)) as connection:
+            cursor = connection.cursor()
+            tables = [row.text("name") for row in Tx(cursor, database.dialect).all(_TABLES)]
+            for table in tables:
+                cursor.execute(f'PRAGMA integrity_check("{table}")', {})
+                said = [str(row[0]) for row in cursor.fetchall()]
+                found += [Finding(rule=INTACT, subject=f"{table}: {words}") for words in said if words != "ok"]
+                cursor.execute(f'PRAGMA foreign_key_check("{table}")', {})
+                found += [Finding(rule=REFERENCES, subject=f"{table} {row[1] or 0!s}") for row in cursor.fetchall()]
+    except Exception as error:
+        ours = database.translate(error)
+        if isinstance(ours, StoreCorrupt):
+            return [*found, Finding(rule=INTACT, subject=str(ours))]
+        raise (ours if isinstance(ours, StoreError) else error) from error
+    return found

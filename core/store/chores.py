@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from sqlalchemy import delete, func, select, union_all, update
 
 from core.store import conversations, deliveries, inbox, people, search, sessions
+from core.store.attachments import is_needed
 from core.store.conversations import SessionId
+from core.store.engine import Store
+from core.store.files import Digest
 from core.store.sql import Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import attachments, consents, deletions, entries, idempotency, participants, turns
 from core.store.tables import deliveries as deliveries_table
@@ -19,6 +24,9 @@ INBOX_KEPT = timedelta(days=8)
 DELIVERIES_KEPT = timedelta(days=8)
 TEXTS_KEPT = timedelta(days=1)
 """What was said in a delivery that was sent, for `/again`."""
+
+FILE_REST = timedelta(hours=1)
+"""A file is kept before the entry that refers to it, and this is far longer than that takes."""
 
 _TURNS = select(turns.c.id).where(turns.c.session_id == text("session"))
 _OPEN = turns.c.state.in_(("running", "suspended"))
@@ -89,6 +97,15 @@ def _remove(tx: Tx, session: SessionId) -> None:
     tx.run(_CLOSE_GATE, session=session)
     for sql in _AFTER_ENTRIES:
         tx.run(sql, session=session)
+
+
+async def remove_files(store: Store, digests: Iterable[Digest], now: datetime) -> None:
+    """Take files away that no session has any more, but those that somebody kept a moment ago and is about to refer
+    to: these are a chore's. Raises `StoreError`."""
+    for digest in digests:
+        at = await asyncio.to_thread(store.files.kept_at, digest)
+        if at is not None and now - at > FILE_REST and not await store.read(lambda tx: is_needed(tx, digest)):  # noqa: B023  # run at once
+            await asyncio.to_thread(store.files.remove, digest)
 
 
 def forget_inbox(tx: Tx, now: datetime, most: int) -> int:

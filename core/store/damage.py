@@ -54,6 +54,15 @@ def _touch(kind: str, name: str, table: str, sql: str) -> str:
 
 
 @contextlib.contextmanager
+def translated(database: SqliteDatabase) -> Iterator[None]:
+    """Raises the driver's errors in our words."""
+    try:
+        yield
+    except sqlite.Error as error:
+        raise database.translate(error) or error from error
+
+
+@contextlib.contextmanager
 def set_aside_if_damaged(database: SqliteDatabase, state: Path) -> Iterator[None]:
     """Turn every sign of damage into one `StoreCorrupt` that says where the copy is and what to do."""
     path = database.path

@@ -16,10 +16,13 @@ from enum import Enum, auto
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar, cast
 
-from core.errors import StoreError, StoreUncertain
+from core.clock import SystemClock
+from core.errors import StoreCorrupt, StoreError, StoreFull, StoreUncertain
+from core.ports import Clock
 from core.store.files import Files
 from core.store.lock import NoLock, ProcessLock
 from core.store.sql import Cursor, Tx
+from core.tally import Tally
 
 T = TypeVar("T")
 Unit = Callable[[Tx], T]
@@ -66,6 +69,9 @@ class Database(Protocol):
     def broken(self, error: Exception) -> bool:
         """Is the connection lost, so that it takes a new one?"""
 
+    def is_gone(self) -> bool:
+        """Is what the connections work on no longer where the next start would look for it?"""
+
 
 @dataclass(slots=True)
 class _Job:
@@ -92,10 +98,14 @@ class _Stage(Enum):
 class _Worker(threading.Thread):
     """One connection on one thread."""
 
-    def __init__(self, database: Database, jobs: SimpleQueue[_Job | None], *, readonly: bool) -> None:
+    def __init__(
+        self, database: Database, jobs: SimpleQueue[_Job | None], tally: Tally, clock: Clock, *, readonly: bool
+    ) -> None:
         super().__init__(name="store-reader" if readonly else "store-writer", daemon=True)
         self._database = database
         self._jobs = jobs
+        self._tally = tally
+        self._clock = clock
         self._readonly = readonly
         self._group = 1 if readonly else database.group
         self._connection: Connection | None = None
@@ -153,13 +163,21 @@ class _Worker(threading.Thread):
         if ours is None:
             return error
         ours.__cause__ = error
+        if not self._readonly and self._is_the_databases(error, ours):
+            self._tally.write_failed(ours)
         return ours
+
+    def _is_the_databases(self, error: Exception, ours: StoreError) -> bool:
+        """No unit would have fared better."""
+        lost = self._stage is _Stage.OPENING or self._database.broken(error)
+        return lost or isinstance(ours, StoreFull | StoreCorrupt | StoreUncertain)
 
     def _transaction(self, group: list[_Job]) -> list[object]:
         self._stage = _Stage.OPENING
         if self._connection is None:
             self._connection = self._database.connect(readonly=self._readonly)
         connection = self._connection
+        began_s = self._clock.monotonic()
         try:
             cursor = connection.cursor()
             self._database.begin(cursor, readonly=self._readonly)
@@ -172,6 +190,8 @@ class _Worker(threading.Thread):
         except BaseException as error:
             self._undo(connection, error)
             raise
+        if not self._readonly:
+            self._tally.committed(len(group), self._clock.monotonic() - began_s)
         return results
 
     def _undo(self, connection: Connection, error: BaseException) -> None:
@@ -214,16 +234,20 @@ class Store:
     """Runs units of work; the only way to the database. Reads and writes are awaited on any event loop."""
 
     def __init__(self, database: Database, files: Files, *, readers: int = 2, lock: ProcessLock | None = None) -> None:
-        """`lock` is given back when the store is closed."""
+        """`lock` is given back when the store is closed. `tally` begins with the store, since commits do."""
         self.database = database
+        self.tally = Tally()
         self.files = files
         self.lock = lock or NoLock()
         self._door = threading.Lock()
         self._closed = False
         self._writes: SimpleQueue[_Job | None] = SimpleQueue()
         self._reads: SimpleQueue[_Job | None] = SimpleQueue()
-        self._writers = [_Worker(database, self._writes, readonly=False) for _ in range(database.writers)]
-        self._readers = [_Worker(database, self._reads, readonly=True) for _ in range(readers)]
+        clock = SystemClock()
+        self._writers = [
+            _Worker(database, self._writes, self.tally, clock, readonly=False) for _ in range(database.writers)
+        ]
+        self._readers = [_Worker(database, self._reads, self.tally, clock, readonly=True) for _ in range(readers)]
         for worker in (*self._writers, *self._readers):
             worker.start()
 

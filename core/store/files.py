@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NewType
 
@@ -65,6 +65,21 @@ class Files:
             return self._path(Digest(digest)).read_bytes()
         except FileNotFoundError:
             return None
+
+    def size(self, digest: str) -> int | None:
+        """Its bytes; None if it is not there (any more)."""
+        try:
+            return self._path(Digest(digest)).stat().st_size if _DIGEST.match(digest) else None
+        except FileNotFoundError:
+            return None
+
+    def kept_at(self, digest: str) -> datetime | None:
+        """When somebody needed it last; None if it is not there (any more)."""
+        try:
+            at = self._path(Digest(digest)).stat().st_mtime if _DIGEST.match(digest) else None
+        except FileNotFoundError:
+            return None
+        return None if at is None else datetime.fromtimestamp(at, UTC)
 
     def older_than(self, before: datetime) -> Iterator[Digest]:
         """Files that nobody kept since then."""

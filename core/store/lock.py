@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from core.errors import StoreError, StoreLocked
+from core.store.ownership import adopt
 
 
 class ProcessLock(Protocol):
@@ -58,6 +59,7 @@ class FileLocks:
 def _lock_file(path: Path) -> int:
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        adopt(path, path.parent)
     except OSError as error:
         raise StoreError(f"the lock file {path} can't be opened ({error.strerror})") from error
     try:

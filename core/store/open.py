@@ -16,6 +16,7 @@ from core.store import damage
 from core.store.engine import Connection, Database, Store
 from core.store.files import FILES, Files
 from core.store.lock import FileLocks, NoLock, ProcessLock
+from core.store.ownership import adopt
 from core.store.sqlite import SqliteDatabase
 from core.store.tables import MIGRATIONS, SCHEMA
 
@@ -114,6 +115,18 @@ def take_lock(database: SqliteDatabase | PostgresDatabase, state: Path, *, share
         return AdvisoryLock(database.conninfo)
 
 
+def version_of(database: SqliteDatabase | PostgresDatabase) -> str | None:
+    """The schema of what is there; None if nothing is. Only looks. Raises `StoreCorrupt` where it is damaged, and
+    `StoreError` where it is not ours or can't be read."""
+    if not isinstance(database, SqliteDatabase):
+        return _version_on_postgres(database)
+    if not damage.has_content(database.path):
+        return None
+    with damage.translated(database), contextlib.closing(database.connect(readonly=True)) as connection:
+        damage.look(connection)
+        return _version(database, connection, _OURS_ON_SQLITE)
+
+
 def prepare(database: SqliteDatabase | PostgresDatabase, state: Path, *, schema: str = SCHEMA) -> None:
     """Make sure that the schema is ours: one look if it is. The caller holds the lock.
 
@@ -152,6 +165,7 @@ def _create(path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         path.chmod(0o600)
+        adopt(path, path.parent)
     except OSError as error:
         raise ConfigError(f"the database {path} can't be created ({error.strerror})") from error
 

@@ -39,6 +39,9 @@ class PostgresDatabase:
         connection.prepared_max = PREPARED
         return cast("Connection", _Session(connection))
 
+    def is_gone(self) -> bool:
+        return False  # a server that is not there any more fails every read
+
     def begin(self, cursor: Cursor, *, readonly: bool) -> None:
         mode = "REPEATABLE READ READ ONLY" if readonly else "READ COMMITTED"
         cursor.execute(f"BEGIN ISOLATION LEVEL {mode}", {})

@@ -65,6 +65,10 @@ class Row:
     def integer_or_none(self, name: str) -> int | None:
         return cast("int | None", self._values[self._columns[name]])
 
+    def value(self, name: str) -> Value:
+        """Whatever it is."""
+        return self._values[self._columns[name]]
+
     def time(self, name: str) -> datetime:
         return from_us(self.integer(name))
 

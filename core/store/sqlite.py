@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import cast
 
@@ -31,10 +32,13 @@ class SqliteDatabase:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._identity: tuple[int, int] | None = None
 
     def connect(self, *, readonly: bool) -> Connection:
         if sqlite.sqlite_version_info < LEAST_VERSION:
             raise StoreError(f"SQLite {sqlite.sqlite_version} can corrupt its log; install pysqlite3 0.6.1 or newer")
+        if self.is_gone():
+            raise StoreError(f"{self.path} is not where it was; put it back, or restart the daemon")  # not an empty one
         connection = sqlite.connect(
             str(self.path), isolation_level=None, check_same_thread=False, cached_statements=512
         )
@@ -44,7 +48,12 @@ class SqliteDatabase:
         except sqlite.Error:
             connection.close()
             raise
+        if self._identity is None:
+            self._identity = _identity(self.path)
         return cast("Connection", connection)
+
+    def is_gone(self) -> bool:
+        return self._identity is not None and _identity(self.path) != self._identity
 
     def begin(self, cursor: Cursor, *, readonly: bool) -> None:
         cursor.execute("BEGIN" if readonly else "BEGIN IMMEDIATE", {})
@@ -68,3 +77,12 @@ class SqliteDatabase:
     def broken(self, error: Exception) -> bool:
         """After a failed read or write of the file, what the connection remembers of it may be wrong."""
         return isinstance(error, sqlite.OperationalError) and "disk I/O error" in str(error)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file is there; None: none that can be looked at."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -112,7 +112,7 @@ def _settings(agent: AgentTable, cached: int, turns: int) -> Settings:
 
 async def _made(store: Store, settings: Settings, bot: BenchBot) -> UnderTest:
     clock, bots = ShiftedClock(), {BOT: bot, PROBE: BenchBot(PROBE)}
-    house = furnish(settings, store, bots, clock, SystemRandom(clock))
+    house = furnish(settings, store, bots, clock=clock, random=SystemRandom(clock))
     health = BotHealth(bots, {})
     desk = Desk(house, health, health.account_of, "bench", health.heard)
     await store.write(lambda tx: facts.put(tx, "policy_digest", house.policies.digest))

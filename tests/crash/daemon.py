@@ -22,12 +22,15 @@ from core.service.socket_client import ask
 from core.store.open import database_at
 from core.store.sql import Tx
 from tests.crash.nursery import Nursery, Order
+from tests.secrets import shown_in
 
 ROOT: Final = Path(__file__).parents[2]
 FRONTDESK: Final = (str(Path(sys.executable).with_name("frontdesk")),)
 PATIENCE_S: Final = 30.0
 """For anything that a daemon does by itself, on a busy machine."""
 LOOK_S: Final = 0.01
+ANY_PORT: Final = "\n[listen]\nport = 0\n"
+"""Many daemons run side by side."""
 
 
 def until(holds: Callable[[], bool], what: str, *, timeout_s: float = PATIENCE_S) -> None:
@@ -65,7 +68,8 @@ class Daemon:
     def __post_init__(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)
         if self.config:
-            self.config_file.write_text(self.config, encoding="utf-8")
+            listens = "" if "[listen]" in self.config else ANY_PORT
+            self.config_file.write_text(self.config + listens, encoding="utf-8")
             self.config_file.chmod(0o600)
 
     def __enter__(self) -> Self:
@@ -73,6 +77,7 @@ class Daemon:
 
     def __exit__(self, *_: object) -> None:
         self.kill()
+        assert not (shown := shown_in(self.everything_written)), shown
 
     @property
     def state(self) -> Path:

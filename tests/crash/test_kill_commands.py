@@ -66,7 +66,7 @@ def test_a_reset_that_was_accepted_ends_what_came_before_it_and_nothing_after(sc
         scene.settle()
         assert [talk.answers(mark) for mark in (running, waiting, after)] == [0, 0, 1]
         assert talk.begun(running) == 1
-        assert talk.texts[1] == f"{RESET} 1 waiting message(s) were dropped."
+        assert talk.texts[1] == f"{RESET} 1 waiting message was dropped."
         assert session_of(scene, after)[0] != session_of(scene, running)[0]
         assert scene.runs(running) == 1
         closed[waiting] = "closed"

@@ -192,7 +192,7 @@ POINTS: Final[dict[str, Install]] = {
     "first_word": before(RunningTurn, "_hear", lambda turn, _: turn.id),
     "preview_stored": before(core.delivery.preview, "hand_over", _first_send),
     "preview_arrived": after(core.delivery.preview, "hand_over", _first_send),
-    "preview_known": before(Preview, "_edit_next", lambda preview, _: id(preview)),
+    "preview_known": before(Preview, "_edit_next", id),
     "mid_stream": after(core.delivery.preview, "hand_over", _an_edit),
     "call_stored": after(RunningTurn, "opened"),
     "call_done": before(RunningTurn, "closed"),

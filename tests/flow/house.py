@@ -20,7 +20,7 @@ from core.desk.house import House as CoreHouse
 from core.service.schedule import Chores
 from core.service.status import DaemonStatus
 from core.service.supervisor import BotHealth
-from core.service.verbs import Verbs
+from core.service.verbs import AtWork, Verbs
 from core.store import checks, conversations, entries, sessions
 from core.store.conversations import Conversation, SessionId
 from core.store.entries import Entry
@@ -146,7 +146,7 @@ class House:
 
     async def _furnish(self) -> None:
         settings = self.settings()
-        self.core = furnish(settings, self.store, self.bots, self.clock, self.random)
+        self.core = furnish(settings, self.store, self.bots, clock=self.clock, random=self.random)
         health = BotHealth(self.bots, {})
         self.desk = Desk(self.core, health, health.account_of, "1.0", health.heard)
         self.chores = Chores(self.core, self.desk)
@@ -156,7 +156,7 @@ class House:
             clock=self.clock,
             random=self.random,
             notices=self.core.notices,
-            running=self.daemon,
+            running=AtWork(self.daemon, self.desk, self.core),
             has_owners=bool(settings.access.owners),
         )
 

@@ -327,9 +327,9 @@ async def test_usage_tells_of_the_last_answer_the_conversation_and_the_day(house
     await house.say("b")
     await house.say("/usage")
     assert used(house) == [
-        "The last answer: 1 request(s), 234 in, 6 out.",
-        "This conversation: 2 message(s), 4 entries. 3 request(s), 1,234 in (800 cached), 56 out, $0.0123.",
-        "You, today: 5 request(s), 2,234 in (1,600 cached), 106 out, $0.0247.",
+        "The last answer: 1 request, 234 in, 6 out.",
+        "This conversation: 2 messages, 4 entries. 3 requests, 1,234 in (800 cached), 56 out, $0.0123.",
+        "You, today: 5 requests, 2,234 in (1,600 cached), 106 out, $0.0247.",
     ]
 
 
@@ -338,10 +338,10 @@ async def test_usage_leaves_out_what_nobody_counted(house: House) -> None:
     house.stage.on("cheap", uses(cost_micro_usd=42))
     await house.say("hello")
     await house.say("/usage")
-    assert used(house) == ["This conversation: 1 message(s), 2 entries. The agent counts nothing."]
+    assert used(house) == ["This conversation: 1 message, 2 entries. The agent counts nothing."]
     await house.say("words")
     await house.say("/usage")
-    assert used(house)[0] == "The last answer: 1 request(s), words 7."
+    assert used(house)[0] == "The last answer: 1 request, words 7."
     await house.say("cheap")
     await house.say("/usage")
     assert used(house)[0] == "The last answer: $0.000042."

@@ -59,7 +59,7 @@ async def test_stop_ends_the_turn_keeps_its_words_and_closes_what_waited(house: 
     slow = await house.say("slow")
     waited = [await house.say("one"), await house.say("/title x"), await house.say("two")]
     stop = await house.say("/stop")
-    assert house.seen() == ["Stopped. 3 waiting message(s) were dropped."]
+    assert house.seen() == ["Stopped. 3 waiting messages were dropped."]
     assert [await house.fate(said) for said in waited] == ["closed"] * 3
     assert (await house.row(waited[0])).detail == str(stop.row)
     assert await house.fate(slow) == "answered"
@@ -89,7 +89,7 @@ async def test_reset_ends_the_turn_and_begins_anew(house: House) -> None:
     await house.say("waits")
     old = await house.session()
     await house.say("/reset")
-    assert house.seen()[-1] == "New conversation. /resume brings the last one back. 1 waiting message(s) were dropped."
+    assert house.seen()[-1] == "New conversation. /resume brings the last one back. 1 waiting message was dropped."
     new = await house.session()
     assert new.id != old.id
     assert new.reset is not None
@@ -204,7 +204,7 @@ async def test_a_stop_closes_a_steer_that_was_not_taken(house: House) -> None:
     await house.say("/stop")
     assert house.stage.texts == ["slow"]
     assert await house.fate(steer) == "closed"
-    assert house.seen() == ["Stopped. 1 waiting message(s) were dropped."]
+    assert house.seen() == ["Stopped. 1 waiting message was dropped."]
 
 
 async def test_queue_waits_whatever_busy_is(furnish: Furnish) -> None:

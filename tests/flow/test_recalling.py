@@ -164,7 +164,7 @@ async def test_undo_takes_back_messages_and_answers(house: House) -> None:
     for text in ("one", "two", "three"):
         await house.say(text)
     await house.say("/undo 2")
-    assert house.seen()[-1] == "Took back 2 message(s) and what was answered."
+    assert house.seen()[-1] == "Took back 2 messages and what was answered."
     await house.say("four")
     await house.say("/undo")
     await house.say("/undo")

@@ -208,7 +208,7 @@ async def test_a_control_command_that_the_process_did_not_get_to_is_carried_out(
     await house.restart()
     assert house.stage.texts == ["slow"]
     assert [await house.fate(slow), await house.fate(behind)] == ["answered", "closed"]
-    assert "1 waiting message(s) were dropped." in house.seen()[-1]
+    assert "1 waiting message was dropped." in house.seen()[-1]
     (receipt,) = await house.receive(control)
     assert receipt.verdict == "duplicate"
     if command == "/reset":

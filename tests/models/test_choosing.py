@@ -185,9 +185,9 @@ async def test_usage_tells_what_the_provider_counted_and_what_it_costs_where_tha
     await house.ask("one")
     (request,) = server.requests
     await house.say("/usage")
-    counted = f"1 request(s), {request.tokens:,} in, 2 out{cost}."
+    counted = f"1 request, {request.tokens:,} in, 2 out{cost}."
     assert house.seen()[-1].split("\n") == [
         f"The last answer: {counted}",
-        f"This conversation: 1 message(s), 2 entries. {counted}",
+        f"This conversation: 1 message, 2 entries. {counted}",
         f"You, today: {counted}",
     ]

@@ -18,9 +18,10 @@ from config.agents import ModelAgentSettings
 from config.secret import Secret
 from core.agents.backend import ModelBackend
 before = set(sys.modules)
+from core.agents.configured import Configured
 from core.agents.engine import Engine
 settings = ModelAgentSettings(model="{model}", api_key=Secret("k"), base_url="http://127.0.0.1:9")
-engine = Engine({{"default": settings}}, None)
+engine = Engine([Configured(name="default", digest="1", settings=settings)])
 heavy = {{"pydantic_ai", "openai", "anthropic", "mcp", "fastmcp"}}
 print(*sorted(heavy & before), "|", *sorted(heavy & set(sys.modules)))
 import logging, pydantic_ai

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from config.agents import ContextSettings, ModelAgentSettings
 from config.secret import Secret
 from core.agents.compaction import _pieces, estimate, older
+from core.agents.configured import Configured
 from core.agents.providers import Providers
 from core.store.entries import Kind
 from tests.fakes.models.replies import Attempts, Call, Empty, Fail, Say, Steps
@@ -147,9 +148,10 @@ def test_the_providers_own_count_is_believed_and_not_from_before_a_summary() -> 
 
 
 def test_the_window_is_known_for_a_known_model_and_can_be_told_for_any() -> None:
-    providers = Providers(None)
+    providers = Providers()
     known = ModelAgentSettings(model="openai:gpt-4o", api_key=Secret("k"))
     told = ModelAgentSettings(model="openai:gpt-4o", api_key=Secret("k"), context=ContextSettings(window=777))
     strange = ModelAgentSettings(model="openai:nobody-knows-it", api_key=Secret("k"), base_url="http://127.0.0.1:9")
-    windows = [providers.model(one, one.model, str(i)).window for i, one in enumerate((known, told, strange))]
+    agents = [Configured(name="one", digest=str(i), settings=one) for i, one in enumerate((known, told, strange))]
+    windows = [providers.model(agent, agent.settings.model).window for agent in agents]
     assert windows == [128_000, 777, None]

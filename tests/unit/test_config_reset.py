@@ -134,7 +134,10 @@ proxy = "http://b:2"
     settings = load_text(tmp_path, text).settings
 
     assert [settings.direct_for(bot) for bot in ("one", "two", "terminal")] == ["allow", "off", "open"]
-    assert [settings.proxy_for(bot) for bot in ("one", "two")] == ["http://a:1", "http://b:2"]
+    assert [proxy.reveal() for bot in ("one", "two") if (proxy := settings.spoken_to[bot].proxy)] == [
+        "http://a:1",
+        "http://b:2",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,12 @@ from pathlib import Path
 
 from bots.telegram.bot import TelegramBot
 from config.load import load
+from config.secret import Secret
+from config.settings import TelegramSettings
+from core.chance import SystemRandom
 from core.clock import SystemClock
 from core.main import Daemon
+from core.service.logs import Logs, Mask, Troubles
 from core.service.supervisor import BotHealth
 from core.store.engine import Store
 from core.vocabulary import BotName
@@ -28,7 +32,8 @@ proxy = "http://127.0.0.1:3129"
 def test_the_network_s_proxy_reaches_every_bot_that_names_none(tmp_path: Path, sqlite_store: Store) -> None:
     file = tmp_path / "frontdesk.toml"
     file.write_text(CONFIG, encoding="utf-8")
-    daemon = Daemon(load(config=file, state=tmp_path, environ={}), sqlite_store, SystemClock(), stdin=False)
+    loaded = load(config=file, state=tmp_path, environ={})
+    daemon = Daemon(loaded, sqlite_store, Logs(mask=Mask(()), troubles=Troubles()), SystemClock(), stdin=False)
     found = []
     for name in ("one", "two"):
         bot = daemon.bots[BotName(name)]
@@ -39,7 +44,10 @@ def test_the_network_s_proxy_reaches_every_bot_that_names_none(tmp_path: Path, s
 
 
 def test_another_account_under_an_old_name_is_said() -> None:
-    bot = TelegramBot.__new__(TelegramBot)
+    token = Secret("123456:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc")
+    settings = TelegramSettings(name="main", token=token)
+    clock = SystemClock()
+    bot = TelegramBot(BotName("main"), settings=settings, clock=clock, random=SystemRandom(clock))
     health = BotHealth({BotName("main"): bot}, {BotName("main"): "1"})
     health.account(BotName("main"), "2")
     health.up(BotName("main"))

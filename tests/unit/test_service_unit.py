@@ -56,3 +56,28 @@ def test_a_faulty_config_is_not_tried_again() -> None:
     assert setting("RestartPreventExitStatus") == "78"
     assert setting("Restart") == "on-failure"
     assert setting("Type") == "notify"
+
+
+def test_reloading_needs_no_program_that_a_small_machine_lacks() -> None:
+    assert setting("ExecReload") == "/bin/sh -c 'kill -HUP $MAINPID'"
+
+
+@pytest.mark.parametrize("name", ["install-service", "uninstall-service", "frontdesk", "places.sh"])
+def test_the_scripts_can_be_read_by_their_shell(name: str) -> None:
+    script = UNIT.with_name(name)
+    shell = "sh" if script.read_text().startswith("#!/bin/sh") else "bash"
+    done = subprocess.run([shell, "-n", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert name == "places.sh" or os.access(script, os.X_OK)
+
+
+def test_unit_command_and_scripts_name_the_same_places() -> None:
+    places = dict(re.findall(r"(?m)^([A-Z]+)=(/\S+|\$\S+)$", UNIT.with_name("places.sh").read_text()))
+    command = UNIT.with_name("frontdesk").read_text()
+    assert places["CURRENT"] == "$PROGRAM/.venv"
+    program, config = f"{places['PROGRAM']}/.venv/bin/frontdesk", f"{places['SETTINGS']}/frontdesk.toml"
+    assert setting("ExecStart") == f"{program} run --config {config}"
+    assert setting("WorkingDirectory") == places["PROGRAM"]
+    assert f"/var/lib/{setting('StateDirectory')}" == places["STATE"]
+    for place in (program, config, places["STATE"], f"{places['SETTINGS']}/secrets"):
+        assert place in command

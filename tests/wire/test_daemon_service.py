@@ -24,7 +24,14 @@ def manager(tmp_path: Path) -> Iterator[socket.socket]:
         yield ear
 
 
-def test_it_is_ready_is_alive_and_says_that_it_stops(tmp_path: Path, manager: socket.socket) -> None:
+def until(manager: socket.socket, word: bytes) -> bytes:
+    """The next message that begins so."""
+    while not (said := manager.recv(1000)).startswith(word):
+        pass
+    return said
+
+
+def test_it_is_ready_is_alive_loads_anew_and_says_that_it_stops(tmp_path: Path, manager: socket.socket) -> None:
     environ = {
         "PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT),
         "NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "600000",
@@ -34,13 +41,15 @@ def test_it_is_ready_is_alive_and_says_that_it_stops(tmp_path: Path, manager: so
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     ) as daemon:  # fmt: skip
         try:
-            assert manager.recv(1000) == b"READY=1\nSTATUS=bots: terminal"
-            assert [manager.recv(1000) for _ in range(3)] == [b"WATCHDOG=1"] * 3
+            assert manager.recv(1000) == b"READY=1\nSTATUS=terminal starting"
+            assert manager.recv(1000) in (b"WATCHDOG=1", b"STATUS=terminal up")
+            for _ in range(3):
+                assert until(manager, b"WATCHDOG=1")
+            daemon.send_signal(signal.SIGHUP)
+            assert b"\nMONOTONIC_USEC=" in until(manager, b"RELOADING=1")
+            assert until(manager, b"READY=1") == b"READY=1\nSTATUS=terminal up"
             daemon.send_signal(signal.SIGTERM)
-            words = manager.recv(1000)
-            while words == b"WATCHDOG=1":
-                words = manager.recv(1000)
-            assert words.startswith(b"STOPPING=1\nEXTEND_TIMEOUT_USEC=")
+            assert b"\nEXTEND_TIMEOUT_USEC=" in until(manager, b"STOPPING=1")
             assert daemon.wait(30) == 0
         finally:
             daemon.kill()

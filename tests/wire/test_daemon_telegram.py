@@ -91,13 +91,13 @@ COMMANDS = {
     "/status": "Waiting: 0.",
     "/stop": "Nothing was running.",
     "/retry": "begin(",
-    "/undo": "Took back 1 message(s)",
+    "/undo": "Took back 1 message",
     "/undo x": "Use /undo",
     "/clear": "The agent starts from an empty page",
     "/model": "The agent default has no model to choose.",
     "/agent": "Agent: default.",
     "/agent default": "The usual agent answers here: default.",
-    "/usage": "This conversation: 1 message(s)",
+    "/usage": "This conversation: 1 message",
     "/export": "fast ",
     "/whoami": "role guest.",
     "/again": "begin(",
@@ -247,7 +247,8 @@ def test_status_and_sessions_have_the_shapes_that_scripts_rely_on(world: World) 
     key = f"telegram/dm/{talk.chat.id}"
     status = world.daemon.json("status")
     assert isinstance(status, dict)
-    assert set(status) == {"ready", "bots", "turns", "cache", "inbox", "outbox"}
+    relied_on = {"ready", "bots", "turns", "cache", "inbox", "outbox"}
+    assert set(status) == relied_on | {"config", "errors", "listen"}
     assert status["ready"] is True
     [bot] = [bot for bot in status["bots"] if bot["name"] == "telegram"]
     assert set(bot) == {"name", "platform", "account", "state", "detail", "last_inbound_at"}

@@ -146,5 +146,7 @@ def test_c37_a_refused_token_fails_its_bot_with_words_and_no_other(tmp_path: Pat
         assert daemon.bot("good")["state"] == "up"
         shown = daemon.call("status")
         assert shown.returncode == 0
-        assert shown.stdout.count("Telegram refuses the bot's token: set a valid one") == 2
+        bots, _, errors = shown.stdout.partition("Last errors:")
+        assert bots.count("Telegram refuses the bot's token: set a valid one") == 2
+        assert errors.count("bot_failed: bot later") == 1
         assert servers["good"].violations == ()

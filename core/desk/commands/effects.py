@@ -52,13 +52,14 @@ class Case:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Effect:
     """`message`: the row goes on as an ordinary message with this text. `evict`: no cached agent is good any more.
-    `opened`: rows that it made."""
+    `opened`: rows that it made. `detail`: what the row ends with, in place of the command's name."""
 
     reply: str = ""
     message: str | None = None
     evict: bool = False
     posted: tuple[Posted, ...] = ()
     opened: tuple[Waiting, ...] = ()
+    detail: str = ""
 
 
 def stop(tx: Tx, case: Case) -> Effect:

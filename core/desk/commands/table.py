@@ -46,6 +46,7 @@ COMMANDS = (
     Command(name="steer", lane=Lane.CONTROL, hint="TEXT"),
     Command(name="approve", lane=Lane.CONTROL, hint="[id|all]", reserved=True),
     Command(name="deny", lane=Lane.CONTROL, hint="[id|all]", reserved=True),
+    Command(name="forget", lane=Lane.ORDERED),
     Command(name="version", lane=Lane.INSTANT),
 )
 BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}

@@ -6,6 +6,7 @@ from tests.fakes.models.provider import Latch, Provider
 from tests.fakes.models.record import Request
 from tests.fakes.models.replies import Part, Reply
 from tests.fakes.models.script import Rule, When
+from tests.secrets import keep
 
 KEY = "sk-test-0123456789abcdefghijklmnopqrstuvwxyz"
 CONTEXT_TOKENS = 200_000  # https://docs.claude.com/en/docs/build-with-claude/context-windows
@@ -24,7 +25,7 @@ class Control:
 
     def __init__(self, **options: Unpack[ServerOptions]) -> None:
         self.provider = Provider(
-            key=options.get("key", KEY),
+            key=keep(options.get("key", KEY)),
             context_tokens=options.get("context_tokens", CONTEXT_TOKENS),
             models=options.get("models"),
         )
@@ -54,7 +55,7 @@ class Control:
     def set_key(self, key: str) -> None:
         """The old key is revoked."""
         with self.provider.lock:
-            self.provider.key = key
+            self.provider.key = keep(key)
 
     def set_context(self, tokens: int | None) -> None:
         """The context limit from now on."""

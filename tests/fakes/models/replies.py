@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tests.fakes.models.payload import JsonObject, JsonValue, compact
+from tests.secrets import keep
 
 if TYPE_CHECKING:
     from tests.fakes.models.record import Request
@@ -28,7 +29,7 @@ FailKind: TypeAlias = Literal[
 ]
 HangPlace: TypeAlias = Literal["connect", "headers", "first_token", "mid_stream"]
 
-PLANTED_KEY = "sk-proj-PLANTEDplantedPLANTEDplanted0123456789"
+PLANTED_KEY = keep("sk-proj-PLANTEDplantedPLANTEDplanted0123456789")
 PLANTED_PATH = "/srv/inference/secrets/upstream-credentials.json"
 
 

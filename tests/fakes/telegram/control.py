@@ -11,6 +11,7 @@ from tests.fakes.telegram.flood import FloodLimits, Injected
 from tests.fakes.telegram.model import Call, Chat, ChatView, JsonObject, JsonValue, Violation
 from tests.fakes.telegram.people import People
 from tests.fakes.telegram.platform import Platform
+from tests.secrets import keep
 
 TOKEN = "7123456789:AAFrontdesk-loopback_test-token-000000"
 USERNAME = "frontdesk_test_bot"
@@ -33,6 +34,7 @@ class Control(People):
         options.setdefault("token", TOKEN)
         options.setdefault("username", USERNAME)
         options.setdefault("limits", FloodLimits())
+        keep(options["token"])
         super().__init__(Platform(**options))
 
     @property
@@ -109,7 +111,7 @@ class Control(People):
     def revoke(self, token: str | None = None) -> str:
         """The token is revoked and replaced; calls and polls with the old one get 401. Returns the new token."""
         with self.platform.lock:
-            self.platform.token = token or f"{self.bot.id}:AA{secrets.token_urlsafe(24)}"
+            self.platform.token = keep(token or f"{self.bot.id}:AA{secrets.token_urlsafe(24)}")
             self.platform.changed()
             return self.platform.token
 

@@ -15,6 +15,7 @@ from typing import Self
 from tests.fakes.tools.exchange import PATH, HttpRequest, Listener
 from tests.fakes.tools.recorder import Recorder
 from tests.fakes.tools.session import Session
+from tests.secrets import keep
 
 __all__ = ["HttpRequest", "HttpToolServer"]
 
@@ -34,7 +35,7 @@ class HttpToolServer:
         authorization: str | None = None,
         streams: bool = True,
     ) -> None:
-        self.authorization = authorization
+        self.authorization = keep(authorization) if authorization is not None else None
         self.streams = streams
         self.status: int | None = None
         """While it is set, every request is answered with this status."""

@@ -1,0 +1,73 @@
+"""A config in the making: from what somebody chose to settings that can be tried, and to the text of a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import ValidationError
+
+from config.example import Example
+from config.explain import explain
+from config.faults import ConfigFaults, Fault, option_name
+from config.settings import Settings
+from config.sources import Sources
+
+HEAD: Final = """\
+# Frontdesk's config, written by `frontdesk init`. A line that begins with "#" and a name is an option with its default:
+# take the "#" away to set it. `frontdesk check` tries the file, `frontdesk check --probe` all that it names.
+# Every option there is: config/frontdesk.example.toml beside the program.
+"""
+Value = str | Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One option: its value, or None to leave it at its default, in sight."""
+
+    name: str
+    value: Value | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Table:
+    """One table of the file. `like`: the table of the example where its options are explained, if it has another
+    name there; the first that knows an option serves."""
+
+    name: str
+    lines: Sequence[Line]
+    like: Sequence[str] = ()
+
+
+def settings_of(tables: Mapping[str, object]) -> Settings:
+    """What these tables would be, with secrets as values. The environment is not looked at. Raises `ConfigFaults`."""
+    try:
+        return Settings.model_validate(tables, context=Sources())
+    except ValidationError as error:
+        found = [explain(one) for one in error.errors(include_url=False)]
+    raise ConfigFaults(
+        Fault(file="init", line=None, option=option_name(one.path), message=one.message, hint=one.hint) for one in found
+    )
+
+
+def text_of(tables: Iterable[Table]) -> str:
+    """The file, each option with its words from the example."""
+    example = Example.read()
+    return HEAD + "".join("\n" + "\n".join(_rows(table, example)) + "\n" for table in tables)
+
+
+def _rows(table: Table, example: Example) -> Iterator[str]:
+    yield f"[{table.name}]"
+    for line in table.lines:
+        places = ((like, line.name) for like in (*table.like, table.name))
+        shown = next((example.options[place] for place in places if place in example.options))
+        yield from shown.why
+        yield f"#{line.name} = {shown.value}" if line.value is None else f"{line.name} = {_toml(line.value)}"
+
+
+def _toml(value: Value) -> str:
+    # What JSON escapes, TOML escapes the same way.
+    text = json.dumps(value if isinstance(value, str) else list(value), ensure_ascii=False)
+    return text.replace("\x7f", "\\u007f")

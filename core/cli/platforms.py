@@ -1,0 +1,29 @@
+"""What the verbs without a desk need of platforms: the composition root of `init` and `check --probe`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bots import open_probe as open_probe_of
+from bots import questions
+from config.settings import BotSettings, Settings
+from core.clock import SystemClock
+from core.ports import Probe, Questions
+from core.vocabulary import BotName
+
+
+def known_platforms() -> Mapping[str, Questions]:
+    """What can be set up, by the platform's name, the most asked for first."""
+    asked: Sequence[Questions] = questions()
+    return {one.platform: one for one in asked}
+
+
+def open_probe(name: str, bot: BotSettings) -> Probe | None:
+    """What looks at one bot; None where there is nothing to look at."""
+    return open_probe_of(BotName(name), bot, clock=SystemClock())
+
+
+def open_probes(settings: Settings) -> Mapping[str, Probe]:
+    """Of every bot that there is something to ask about."""
+    opened = {name: open_probe(name, bot) for name, bot in settings.spoken_to.items()}
+    return {name: probe for name, probe in opened.items() if probe is not None}

@@ -1,0 +1,58 @@
+"""What every lane works with, and what it does to a part that may have arrived."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from core.ports import Bot, Clock, Random
+from core.service.notices import Notices
+from core.store import deliveries
+from core.store.deliveries import Posted
+from core.store.engine import Store
+from core.store.sql import Tx
+from core.tally import Tally
+from core.vocabulary import BotName
+
+
+@dataclass(kw_only=True)
+class Workshop:
+    """What every lane works with. `bots` and `give_up_s` change with the configuration."""
+
+    store: Store
+    bots: Mapping[BotName, Bot]
+    clock: Clock
+    random: Random
+    notices: Notices
+    give_up_s: float
+    tally: Tally
+    held: dict[BotName, asyncio.Event] = field(default_factory=dict)
+    """Bots that are not up yet, or no more: their lanes wait for the event."""
+
+    def is_held(self, bot: BotName) -> bool:
+        return bot in self.held and not self.held[bot].is_set()
+
+    def recognised(self, posted: Posted, now: datetime) -> bool:
+        """Would the platform know a repeated send of this part for the same?"""
+        bot = self.bots.get(posted.address.bot)
+        span = bot.capabilities.idempotent_for_s if bot is not None else 0.0
+        return (now - posted.created_at).total_seconds() < span
+
+    def mark_unknown(self, tx: Tx, posted: Posted, why: str, now: datetime) -> Posted | None:
+        """It may have arrived: the person is told once, behind everything that waits for the chat."""
+        deliveries.unknown(tx, posted.id, why, now)
+        address = posted.address
+        if posted.role == deliveries.UNKNOWN_NOTICE or deliveries.unknown_notice_waits(tx, address):
+            return None
+        notice = deliveries.Parcel(
+            conversation=posted.conversation,
+            turn=None,
+            role=deliveries.UNKNOWN_NOTICE,
+            part=1,
+            address=replace(address, reply_to=None),
+            kind=posted.kind,
+            text=self.notices.say("unknown_delivery"),
+        )
+        return deliveries.post(tx, notice, now)

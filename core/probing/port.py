@@ -1,0 +1,93 @@
+"""`[listen]`: whether the address can be had, and who has it if not."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from config.settings import ListenSettings
+from core.ports import Finding
+from core.service.listener import bind
+from core.service.socket import Json
+
+WHAT: Final = "[listen]"
+_LISTENS: Final = "0A"
+"""TCP_LISTEN in /proc/net/tcp (proc_pid_net(5))."""
+
+
+async def look_at_port(listen: ListenSettings, status: Mapping[str, Json] | None) -> Finding:
+    """`status`: what the desk that runs here says of itself, None if none does."""
+    if status is not None:
+        return _as_told(status)
+    where = f"{listen.host} port {listen.port}"
+    try:
+        for taken in await bind(listen.host, listen.port):
+            taken.close()
+    except socket.gaierror:
+        do = "write an address of this machine into [listen] host"
+        return Finding(what=WHAT, state="fault", detail=f"host {listen.host} is not known here", do=do)
+    except OSError as error:
+        return Finding(what=WHAT, state="fault", detail=f"{where} {_why(error, listen.port)}", do=_do(error))
+    return Finding(what=WHAT, state="ok", detail=f"{where} is free")
+
+
+def _as_told(status: Mapping[str, Json]) -> Finding:
+    told = status.get("listen")
+    if not status:
+        detail = "the desk that runs does not say where it listens"
+        return Finding(what=WHAT, state="warning", detail=detail, do="ask as its user, or look into its log")
+    if not isinstance(told, Mapping):
+        return Finding(what=WHAT, state="ok", detail="the desk that runs serves no HTTP")
+    if told.get("state") == "up":
+        return Finding(what=WHAT, state="ok", detail=f"the desk that runs serves {told.get('address')}")
+    detail = f"the desk that runs does not get {told.get('address')}: {told.get('detail') or told.get('state')}"
+    return Finding(what=WHAT, state="fault", detail=detail, do="end what has it, or choose another port")
+
+
+def _why(error: OSError, port: int) -> str:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return f"is taken by {holder_of(port) or 'another process'}"
+        case errno.EACCES:
+            return "is for root only"
+        case errno.EADDRNOTAVAIL:
+            return "is no address of this machine"
+        case _:
+            return f"can't be had ({error.strerror or error})"
+
+
+def _do(error: OSError) -> str:
+    match error.errno:
+        case errno.EADDRINUSE:
+            return "end it, or choose another [listen] port"
+        case errno.EACCES:
+            return "choose a [listen] port of 1024 or more"
+        case _:
+            return "write an address of this machine into [listen] host"
+
+
+def holder_of(port: int) -> str | None:
+    """The process that listens on a TCP port, as far as this user may know."""
+    inodes = {f"socket:[{inode}]" for inode in _listening(port)}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # gone meanwhile, or somebody else's
+            if any(os.readlink(open_file) in inodes for open_file in (folder / "fd").iterdir()):
+                return f"{(folder / 'comm').read_text().strip()} (process {folder.name})"
+    return None
+
+
+def _listening(port: int) -> set[str]:
+    """The inodes of the sockets."""
+    found: set[str] = set()
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path("/proc/net", table).read_text(encoding="ascii").splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == _LISTENS and int(fields[1].rpartition(":")[2], 16) == port:
+                    found.add(fields[9])
+    return found

@@ -1,0 +1,144 @@
+"""Another configuration takes the place of the one that holds, while the desk runs.
+
+All or nothing: it is read and tried whole before anything of it holds. Turns that run end as they began, agents and
+bots whose part of the configuration is the same stay as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import structlog
+
+from config.faults import ConfigFaults
+from config.settings import BotSettings, Settings
+from core.agents.registry import Agents
+from core.assembly import MIB, SettingsPolicies, access_of, agents_of, rules_of
+from core.desk.desk import Desk
+from core.desk.house import House
+from core.errors import ConfigError
+from core.ports import Bot
+from core.service.schedule import Schedule
+from core.service.supervisor import BotHealth, Supervisor
+from core.store import facts
+from core.vocabulary import BotName
+
+log = structlog.get_logger("frontdesk.config")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConfigState:
+    """Which configuration holds, and why a newer one does not."""
+
+    loaded_at: datetime
+    refused_at: datetime | None = None
+    faults: tuple[str, ...] = ()
+    """What is wrong with the one that was refused last, since another was taken."""
+    next_start: tuple[str, ...] = ()
+    """Options that were changed and need a new process."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How main reads a configuration, and what it makes of parts of it."""
+
+    settings: Callable[[], Settings]
+    """As at the start, from the same places; blocking. Raises `ConfigFaults`."""
+    open_bot: Callable[[BotName, BotSettings], Bot]
+    approve_command: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Staff:
+    """Whom a new configuration concerns."""
+
+    house: House
+    desk: Desk
+    health: BotHealth
+    supervisor: Supervisor
+    schedule: Schedule
+
+
+class Reload:
+    """Lives on the main loop."""
+
+    def __init__(self, settings: Settings, reading: Reading, staff: Staff) -> None:
+        self.settings = settings
+        self.state = ConfigState(loaded_at=staff.house.clock.now())
+        self._reading = reading
+        self._staff = staff
+        self._house = staff.house
+        self._one_at_a_time = asyncio.Lock()
+
+    async def reload(self) -> ConfigState:
+        """Read the configuration again; what holds then. A faulty one changes nothing but `state`."""
+        async with self._one_at_a_time:
+            try:
+                settings = await asyncio.to_thread(self._reading.settings)
+                agents = await asyncio.to_thread(self._tried, settings)
+            except (ConfigFaults, ConfigError) as fault:
+                self._refuse(fault)
+            else:
+                await self._adopt(settings, agents)
+            return self.state
+
+    def _tried(self, settings: Settings) -> Agents:
+        agents = agents_of(settings, before=self._house.agents)
+        agents.check()
+        return agents
+
+    def _refuse(self, fault: ConfigFaults | ConfigError) -> None:
+        faults = tuple(str(fault).splitlines())
+        log.error("config_refused", faults=len(faults), first=faults[0], holds_since=self.state.loaded_at.isoformat())
+        self.state = replace(self.state, refused_at=self._house.clock.now(), faults=faults)
+
+    async def _adopt(self, settings: Settings, agents: Agents) -> None:
+        """Bots that go or change are silent while the rules change, so that nothing of theirs meets the wrong ones."""
+        before, self.settings = self.settings, settings
+        wanted = settings.spoken_to
+        leaving = [name for name, old in before.spoken_to.items() if not self._stays(name, old, wanted.get(name))]
+        for name in leaving:
+            await self._staff.supervisor.dismiss(BotName(name))
+        self._adopt_rules(settings, agents)
+        await agents.take_over()
+        for name in wanted:
+            if name in leaving or name not in before.spoken_to:
+                await self._engage(BotName(name), wanted[name])
+        self._staff.schedule.adopt(settings.session.sweep_s)
+        self.state = ConfigState(loaded_at=self._house.clock.now(), next_start=_fixed(before, settings, self.state))
+        log.info("config_loaded", bots=list(settings.bots), left=leaving, next_start=list(self.state.next_start))
+
+    def _stays(self, name: str, old: BotSettings, new: BotSettings | None) -> bool:
+        """A bot that was given up is tried anew: what the platform refused may have been put right there."""
+        state = self._staff.health.states.get(BotName(name))
+        failed = state is not None and state.state == "failed"
+        return new is not None and new.serves_as(old) and not failed
+
+    async def _engage(self, name: BotName, settings: BotSettings) -> None:
+        account = await self._house.store.read(lambda tx: facts.account_of(tx, name))
+        self._staff.supervisor.engage(self._reading.open_bot(name, settings), self._staff.desk, account)
+
+    def _adopt_rules(self, settings: Settings, agents: Agents) -> None:
+        house = self._house
+        house.adopt(
+            agents=agents,
+            access=access_of(settings, {*house.bots, *map(BotName, settings.bots)}),
+            policies=SettingsPolicies(settings),
+            rules=rules_of(settings, self._reading.approve_command),
+        )
+        cache = settings.cache
+        house.cache.bound(most=cache.agents, most_bytes=cache.history_mib * MIB, idle_s=cache.idle_minutes * 60)
+        house.slots.allow(settings.desk.max_turns)
+        house.outbox.workshop.give_up_s = house.rules.stale.total_seconds()
+
+
+def _fixed(before: Settings, now: Settings, state: ConfigState) -> tuple[str, ...]:
+    """What this process can't change any more; what waited for the next start already still does."""
+    changed: Mapping[str, bool] = {
+        "[store] url": before.store != now.store,
+        "the terminal bot's name": before.terminal != now.terminal,
+    }
+    return tuple(dict.fromkeys((*state.next_start, *(option for option, differs in changed.items() if differs))))

@@ -1,0 +1,169 @@
+"""What became of something, in one plain sentence each, for whoever runs the desk. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from urllib.parse import unquote
+
+from core.desk.commands.ended import DELETED, END
+from core.desk.commands.forget import ASKED
+from core.desk.consent import GO_ON
+from core.desk.restored import RESTORED
+from core.store.lookups import Happened, Received, Sent
+from core.store.sessions import Session
+
+_IGNORED = {
+    "bot": "another bot sent it, and bots are not answered",
+    "not_a_person": "no person stands behind it: a channel, or somebody anonymous",
+    "blocked": "the sender is blocked (`frontdesk people role ID user` lets them in again)",
+    "empty": "there is nothing in it that could be answered",
+    "direct_off": "this bot takes no direct messages (`direct` is off)",
+    "not_allowed": "the sender is not in [access] allow, and this bot lets in nobody else (`direct` is allow)",
+    "group_not_listed": "the group is not listed in the bot's `groups`",
+    "not_addressed": "it was not meant for the bot: no mention, no reply to it, no command",
+    "edit": "it is the edit of a message; one that still waited got its new text",
+}
+_REFUSED = {
+    "stranger": (
+        "the sender was not let in; they get a code, and `frontdesk people approve CODE` lets them in "
+        "(`frontdesk people list` shows codes)"
+    ),
+    "full": "too many messages waited there already ([mailbox] limit)",
+    "press": "buttons are not supported by this version",
+    "moved": "the chat got another id, which this version does not follow",
+}
+_TURN = {
+    "running": "runs",
+    "suspended": "waits for somebody to allow or answer its calls",
+    "done": "was answered",
+    "failed": "failed, which the chat was told",
+    "cancelled": "was stopped",
+    "interrupted": "was interrupted when the desk ended, which the chat was told",
+}
+_RESETS = {
+    "command": "somebody asked for a new one",
+    "idle": "the one before had rested for too long",
+    "daily": "the daily hour had passed",
+    "resumed_away": "the one before was resumed elsewhere",
+    "forgotten": "somebody asked to be forgotten",
+    "deleted": "the one before was deleted",
+}
+_ENDS = {
+    "command": "somebody asked for that",
+    "idle": "it had rested for too long",
+    "daily": "the daily hour had passed",
+    "resumed_away": "another session was resumed in its place",
+    "forgotten": "its person asked to be forgotten",
+    "deleted": "whoever runs the desk deleted it",
+}
+
+
+def decoded(part: str) -> str:
+    """One part of a session key."""
+    return unquote(part)
+
+
+def at(when: datetime | None) -> str:
+    return f"{when:%Y-%m-%d %H:%M:%S} UTC" if when is not None else "an unknown time"
+
+
+def message(row: Received, turn_: Happened | None) -> str:
+    """Why a message is where it is."""
+    if row.command == END:
+        what = "An order to end the session"
+    elif row.command == GO_ON:
+        what = "The answer by which a turn goes on"
+    else:
+        sender = f" from {row.name} ({row.identity})" if row.identity else ""
+        what = f"Message {row.message or row.id}{sender}"
+    return f"{what}, received {at(row.received_at)}, {_became(row, turn_)}."
+
+
+def _became(row: Received, turn_: Happened | None) -> str:
+    match row.fate:
+        case None if row.state == "taken":
+            return f"is with turn {row.turn}, which {_TURN.get(turn_.state, turn_.state) if turn_ else 'is not there'}"
+        case None:
+            return "waits for its turn"
+        case "answered":
+            return _answered(row, turn_)
+        case "merged":
+            return f"was answered together with what followed it, in turn {row.turn or row.detail}"
+        case "closed":
+            return f"was dropped by the command in message {row.detail} (/stop or /reset closes what waits)"
+        case "refused":
+            return f"was refused: {_refused(row.detail)}"
+        case "ignored":
+            return f"was ignored: {_IGNORED.get(row.detail, row.detail)}"
+        case "stale" if row.detail == RESTORED:
+            return "waited when the backup was made from which this store was restored; it was not answered again"
+        case "stale":
+            return "had waited for longer than [desk] stale_hours, so it was not acted on; the chat was told"
+        case other:
+            return f"ended as {other}"
+
+
+def _answered(row: Received, turn_: Happened | None) -> str:
+    if turn_ is not None:
+        reference = f" (reference {turn_.reference})" if turn_.reference else ""
+        return f"was taken into turn {turn_.id}, which {_TURN.get(turn_.state, turn_.state)}{reference}"
+    if row.command == END:
+        return f"was carried out {at(row.done_at)}"
+    if row.detail == ASKED:
+        return "was answered with the question whether to forget; /forget yes was needed"
+    if row.command and row.detail:
+        return f"was the command /{row.detail}, carried out {at(row.done_at)}"
+    return f"was answered {at(row.done_at)}; its session was deleted since"
+
+
+def _refused(detail: str) -> str:
+    kind, _, rest = detail.partition(":")
+    if kind == "internal":
+        return f"it broke whatever touched it; the log has more under reference {rest}"
+    if kind == "malformed":
+        return f"the platform sent something that can't be understood ({rest.strip()})"
+    return _REFUSED.get(detail, detail)
+
+
+def turn(one: Happened, key: str) -> str:
+    """What a turn came to."""
+    attempts = f", in attempt {one.attempt}" if one.attempt > 1 else ""
+    reference = f"; the log has more under reference {one.reference}" if one.reference else ""
+    until = f" until {at(one.closed_at)}" if one.closed_at is not None else ""
+    return (
+        f"Turn {one.id} in {key}, session {one.session}, agent {one.agent}, from {at(one.opened_at)}{until}, "
+        f"{_TURN.get(one.state, one.state)}{attempts}{reference}."
+    )
+
+
+def session(one: Session) -> str:
+    """Why a session began, and why it ended."""
+    why = f" because {_RESETS.get(one.reset.reason, one.reset.reason)}" if one.reset is not None else ""
+    counted = "1 message" if one.messages == 1 else f"{one.messages} messages"
+    ended = f"; it ended {at(one.ended_at)} because {_ENDS.get(one.end_reason or '', one.end_reason)}"
+    return f"Session {one.id} began {at(one.started_at)}{why}, with {counted}{ended if one.ended_at else ''}."
+
+
+def delivery(part: Sent) -> str:
+    """Where a part is on its way."""
+    of = f" of turn {part.turn}" if part.turn else ""
+    what = f"Delivery {part.id} ({part.role.replace('_', ' ')}, part {part.part}{of}) to {part.bot}, chat {part.chat}"
+    tries = "1 attempt" if part.attempts == 1 else f"{part.attempts} attempts"
+    match part.state:
+        case "sent":
+            return f"{what}, was sent {at(part.done_at)}{f' as message {part.message}' if part.message else ''}."
+        case "failed" if part.error == RESTORED:
+            return f"{what}, was not sent: it waited when the backup was made from which this store was restored."
+        case "failed" if part.error == "asked_again":
+            return f"{what}, may have arrived; /again brought it once more."
+        case "failed" if part.error == DELETED:
+            return f"{what}, was not sent: its session was deleted."
+        case "failed":
+            return f"{what}, was not sent after {tries}: {part.error}."
+        case "unknown":
+            return f"{what}, may have arrived or not ({part.error}); the chat was told of /again."
+        case "sending":
+            return f"{what}, is being sent."
+        case _:
+            later = f", not before {at(part.not_before)}" if part.not_before is not None else ""
+            return f"{what}, waits to be sent{later}{f' ({part.error})' if part.error else ''}."

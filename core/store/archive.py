@@ -1,0 +1,216 @@
+"""A backup's form: one uncompressed tar file that holds the database, every file of a transcript, and a manifest.
+
+One file, because a copy that is in parts loses one of them; tar, because it can be read without Frontdesk. The manifest
+comes last, so that a file which was cut has none. Everything in it is under its SHA-256.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import re
+import tarfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Final, cast
+
+from core.errors import StoreError
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+DATABASES: Final[Mapping[str, str]] = {"sqlite": "frontdesk.db", "postgresql": "frontdesk.pgdump"}
+"""By dialect, what the database's copy is called: a database file, or pg_dump's custom format."""
+_FILE: Final = re.compile(r"files/([0-9a-f]{2})/(\1[0-9a-f]{62})")
+_PIECE: Final = 1 << 20
+_MOST_MANIFEST: Final = 1 << 30
+
+Progress = Callable[[str, int, int], None]
+"""(step, bytes done, bytes in all); called often, so it returns at once."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Member:
+    """One file in it; `size` in bytes."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Manifest:
+    """`made_at`: RFC 3339 in UTC. `missing`: digests that transcripts refer to and that were not on the disk."""
+
+    made_at: str
+    program: str
+    dialect: str
+    schema: str
+    database: Member
+    files: tuple[Member, ...]
+    missing: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of everything in it."""
+        return self.database.size + sum(file.size for file in self.files)
+
+
+def file_name(digest: str) -> str:
+    """What a transcript's file is called in a backup, as in the state directory."""
+    return f"files/{digest[:2]}/{digest}"
+
+
+class Packing:
+    """A backup that is being written. `made_at_s`: seconds since 1970, for the members' times."""
+
+    def __init__(self, tar: tarfile.TarFile, made_at_s: int, progress: Progress, total: int) -> None:
+        self._tar = tar
+        self._made_at_s = made_at_s
+        self._progress = progress
+        self._total = total
+        self._done = 0
+
+    def add(self, name: str, data: IO[bytes], size: int) -> Member:
+        """Raises `OSError`."""
+        told = _Heard(data, self._heard)
+        self._tar.addfile(self._info(name, size), cast("IO[bytes]", told))
+        return Member(name=name, size=size, sha256=told.sha256.hexdigest())
+
+    def finish(self, manifest: Manifest) -> None:
+        """The last thing in it."""
+        data = json.dumps(_to_json(manifest), indent=1).encode()
+        self._tar.addfile(self._info(MANIFEST, len(data)), BytesIO(data))
+
+    def _info(self, name: str, size: int) -> tarfile.TarInfo:
+        info = tarfile.TarInfo(name)
+        info.size, info.mode, info.mtime = size, 0o600, self._made_at_s
+        return info
+
+    def _heard(self, count: int) -> None:
+        self._done += count
+        self._progress("packing", self._done, self._total)
+
+
+class _Heard:
+    """A stream that is hashed and counted as it is read."""
+
+    def __init__(self, data: IO[bytes], heard: Callable[[int], None]) -> None:
+        self.sha256 = hashlib.sha256()
+        self._data = data
+        self._heard = heard
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._data.read(size)
+        self.sha256.update(piece)
+        self._heard(len(piece))
+        return piece
+
+
+Sink = Callable[[str], IO[bytes]]
+"""Opens the place where a member of this name goes."""
+
+
+def read(path: Path, progress: Progress, sink: Sink | None = None) -> Manifest:
+    """Read all of a backup and compare it with its manifest; with `sink`, unpack it there meanwhile. A backup that was
+    compressed with gzip, bzip2 or xz is read as well.
+
+    Raises `StoreError` with words where it is none, or not whole.
+    """
+    found: dict[str, Member] = {}
+    manifest: bytes | None = None
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as raw, tarfile.open(fileobj=raw, mode="r:*") as tar:
+            for info in tar:
+                _expected(info.name, found, manifest)
+                if info.name == MANIFEST:
+                    manifest = _data(tar, info).read(_MOST_MANIFEST)
+                else:
+                    found[info.name] = _member(info.name, _data(tar, info), sink)
+                progress("reading", min(raw.tell(), size), size)
+        return _compared(found, manifest)
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError) as fault:
+        why = str(fault) or type(fault).__name__
+        raise StoreError(f"{path} is no backup of Frontdesk, or it is damaged ({why}); nothing was changed") from fault
+    except OSError as fault:
+        raise StoreError(f"{fault.filename or path} can't be used: {fault.strerror or fault}") from fault
+
+
+def _expected(name: str, found: Mapping[str, Member], manifest: bytes | None) -> None:
+    if manifest is not None or name in found:
+        raise ValueError(f"{name!r} stands where nothing should")
+
+
+def _data(tar: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
+    data = tar.extractfile(info) if info.isreg() else None
+    if data is None:
+        raise ValueError(f"{info.name!r} is no file")
+    return data
+
+
+def _member(name: str, data: IO[bytes], sink: Sink | None) -> Member:
+    if name not in DATABASES.values() and _FILE.fullmatch(name) is None:
+        raise ValueError(f"{name!r} has no place in a backup")
+    sha256, size = hashlib.sha256(), 0
+    with sink(name) if sink is not None else BytesIO() as out:
+        while piece := data.read(_PIECE):
+            sha256.update(piece)
+            size += len(piece)
+            if sink is not None:
+                out.write(piece)
+    return Member(name=name, size=size, sha256=sha256.hexdigest())
+
+
+def _compared(found: Mapping[str, Member], manifest: bytes | None) -> Manifest:
+    """Raises `ValueError` where the manifest and what was found differ."""
+    if manifest is None:
+        raise ValueError("it has no manifest: it was cut, or never finished")
+    told = _from_json(json.loads(manifest))
+    named = {member.name: member for member in (told.database, *told.files)}
+    wrong = sorted(name for name in named.keys() | found.keys() if named.get(name) != found.get(name))
+    wrong += [file.name for file in told.files if file.name != file_name(file.sha256)]
+    if wrong:
+        raise ValueError(f"{wrong[0]} is not what the manifest says")
+    return told
+
+
+def _to_json(manifest: Manifest) -> Mapping[str, object]:
+    return {
+        "format": FORMAT,
+        "made_at": manifest.made_at,
+        "program": manifest.program,
+        "dialect": manifest.dialect,
+        "schema": manifest.schema,
+        "database": asdict(manifest.database),
+        "files": [asdict(file) for file in manifest.files],
+        "missing": list(manifest.missing),
+    }
+
+
+def _from_json(told: object) -> Manifest:
+    """Raises `ValueError`."""
+    match told:
+        case {
+            "format": 1, "made_at": str(made_at), "program": str(program), "dialect": str(dialect),
+            "schema": str(schema), "database": dict(database), "files": list(files), "missing": list(missing),
+        } if dialect in DATABASES:  # fmt: skip
+            return Manifest(
+                made_at=made_at, program=program, dialect=dialect, schema=schema, database=_member_of(database),
+                files=tuple(map(_member_of, files)), missing=tuple(map(str, missing)),
+            )  # fmt: skip
+        case {"format": int(newer)} if newer > FORMAT:
+            raise ValueError(f"its form is {newer}, this Frontdesk knows {FORMAT}: a newer Frontdesk made it")
+        case _:
+            raise ValueError("its manifest can't be understood")
+
+
+def _member_of(told: object) -> Member:
+    match told:
+        case {"name": str(name), "size": int(size), "sha256": str(sha256)}:
+            return Member(name=name, size=size, sha256=sha256)
+        case _:
+            raise ValueError("its manifest can't be understood")

@@ -1,0 +1,104 @@
+"""The installed service while all is well: how it starts, what it may touch, what it says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.crash.daemon import until
+from tests.crash.scene import Talk
+from tests.fakes.telegram import ThreadedTelegramServer
+from tests.service.desk import OFFLINE, OPEN, STATE, Desk, telegram_bot
+from tests.wire.daemon_world import person
+
+DYNAMIC_USERS = range(61184, 65520)
+"""https://systemd.io/UIDS-GIDS/"""
+
+
+@pytest.fixture
+def server() -> Iterator[ThreadedTelegramServer]:
+    with ThreadedTelegramServer() as made:
+        yield made
+        assert made.violations == ()
+
+
+@pytest.fixture
+def running(desk: Desk, server: ThreadedTelegramServer) -> Desk:
+    """With one bot, whose token is a credential; everybody may write to it, and is echoed."""
+    desk.configure(OPEN + OFFLINE + telegram_bot(server), {"telegram": server.token})
+    desk.start()
+    return desk
+
+
+def answered(talk: Talk, desk: Desk, words: str) -> None:
+    talk.type(words)
+    until(lambda: talk.count(words) == 1, f"{words} is answered: {desk.log[-2000:]}")
+
+
+def test_start_returns_when_it_is_ready_and_says_what_runs(desk: Desk) -> None:
+    desk.configure(OFFLINE)
+    desk.start()
+    assert json.loads(desk.call("status", "--json").stdout)["ready"] is True
+    assert desk.systemctl("is-active", "frontdesk").stdout.strip() == "active"
+    assert 'Status: "' in desk.systemctl("status", "frontdesk", "--no-pager").stdout
+    assert "terminal" in desk.show("StatusText")
+    assert (desk.show("Type"), desk.show("WatchdogUSec")) == ("notify", "30s")
+
+
+def test_a_token_that_systemd_hands_over_serves_and_the_first_message_is_answered(
+    running: Desk, server: ThreadedTelegramServer
+) -> None:
+    answered(person(server), running, "good morning")
+    running.until_bot("up")
+
+
+def test_the_state_is_its_own_user_s_and_nobody_else_s(running: Desk) -> None:
+    state = running.machine.path(STATE).stat()
+    assert state.st_uid in DYNAMIC_USERS
+    assert state.st_mode & 0o777 == 0o700
+    for path in running.machine.path(STATE).rglob("*"):
+        assert path.lstat().st_uid == state.st_uid, path
+        assert path.lstat().st_mode & 0o077 == 0, path
+    assert running.machine.path(running.process).stat().st_uid == state.st_uid
+
+
+def test_the_journal_holds_json_lines_and_no_secret(running: Desk, server: ThreadedTelegramServer) -> None:
+    answered(person(server), running, "good morning")
+    running.stop()
+    events = [json.loads(line) for line in running.lines]
+    assert {"ready", "stopping"} <= {event["event"] for event in events}
+    assert all(event["timestamp"] and event["level"] for event in events)
+    secret = server.token.partition(":")[2]
+    assert secret not in json.dumps(running.entries)
+    assert secret not in running.systemctl("show", "frontdesk").stdout
+    assert "good morning" not in json.dumps(running.entries)
+
+
+def test_what_root_wrote_while_it_was_stopped_locks_nothing(running: Desk, server: ThreadedTelegramServer) -> None:
+    """Verbs open the store by themselves then, and a backup may be put back by hand."""
+    talk = person(server)
+    answered(talk, running, "before")
+    running.stop()
+    assert "telegram/dm/" in running.call("sessions", "list").stdout
+    running.call("people", "list")
+    owned = running.machine.path(f"{STATE}/frontdesk.db")
+    running.machine.run("cp", f"{STATE}/frontdesk.db", f"{STATE}/copy")
+    running.machine.run("mv", f"{STATE}/copy", f"{STATE}/frontdesk.db")
+    running.machine.run("mkdir", "-p", "-m", "700", f"{STATE}/backups")
+    assert owned.stat().st_uid == 0
+    running.start()
+    answered(talk, running, "after")
+    assert {path.lstat().st_uid for path in running.machine.path(STATE).rglob("*")} == {
+        running.machine.path(STATE).stat().st_uid
+    }
+
+
+def test_it_can_write_nothing_but_its_state(running: Desk) -> None:
+    """As the process sees the file systems, from inside its own namespaces."""
+    mounts = running.machine.path(f"{running.process}/mountinfo").read_text(encoding="utf-8").splitlines()
+    writable = {line.split()[4] for line in mounts if line.split()[5].startswith("rw")}
+    assert any(place.endswith("/frontdesk") for place in writable)
+    assert not writable & {"/", "/etc", "/usr", "/opt", "/home", "/root", "/var"}
+    assert running.show("NoNewPrivileges") == "yes"
