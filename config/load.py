@@ -33,6 +33,8 @@ class Manager:
     socket: str | None = None
     watchdog_s: float | None = None
     """How long it waits for a word; None: it does not."""
+    journal: str | None = None
+    """Device and inode of the stream that its journal reads; None: there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +116,10 @@ def _manager(environ: Mapping[str, str]) -> Manager:
     ours = environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
     watched = ours and wait_us.isdecimal() and int(wait_us) > 0
     return Manager(
-        socket=environ.get("NOTIFY_SOCKET") or None, watchdog_s=int(wait_us) / 1_000_000 if watched else None
-    )  # fmt: skip
+        socket=environ.get("NOTIFY_SOCKET") or None,
+        watchdog_s=int(wait_us) / 1_000_000 if watched else None,
+        journal=environ.get("JOURNAL_STREAM") or None,
+    )
 
 
 class _Reading:

@@ -61,7 +61,7 @@ async def serve(loaded: Loaded, *, stdin: bool) -> int:
     """
     gc.disable()  # a collection over the imports' objects costs more than the start itself
     level = "WARNING" if stdin else "INFO"  # a person's screen is for answers
-    logbook = logs.set_up(loaded.settings.secrets, level=level)
+    logbook = logs.set_up(loaded.settings.secrets, level=level, journal=loaded.manager.journal)
     async with AsyncExitStack() as stack:
         store = open_store(loaded.settings.store.url_in(loaded.state_dir), loaded.state_dir)
         stack.callback(store.close)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum, auto
+from typing import Protocol
 
 import structlog
 
@@ -26,23 +26,29 @@ class _Stage(Enum):
     OVER = auto()
 
 
+class Answer(Protocol):
+    @property
+    def text(self) -> str:
+        """All that was said so far."""
+
+
 class Preview:
-    """Owned by one running turn. `show` may be called for every delta; what is sent is always the latest text, which
-    `text` tells when it is needed."""
+    """Owned by one running turn. `show` may be called for every delta; what is sent is always the latest text of the
+    answer."""
 
     def __init__(
         self,
         workshop: Workshop,
         lane: Lane,
         parcel: Parcel,
-        text: Callable[[], str],
+        answer: Answer,
         inherited: Posted | None = None,
     ) -> None:
         self._workshop = workshop
         self._lane = lane
         self._parcel = parcel
         self._row = inherited
-        self._text = text
+        self._answer = answer
         self._shown: str | None = "" if inherited is None else None  # it may have grown since its text was stored
         self._changed = asyncio.Event()
         self._stage = _Stage.WAITING
@@ -109,7 +115,7 @@ class Preview:
 
     def _part(self, bot: Bot) -> str:
         """What fits one message; the rest is not looked at."""
-        parts = bot.parts(self._text()[: 2 * bot.capabilities.text_limit])
+        parts = bot.parts(self._answer.text[: 2 * bot.capabilities.text_limit])
         return parts[0] if parts else ""
 
     async def _send_first(self, bot: Bot) -> None:

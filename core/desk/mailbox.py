@@ -43,7 +43,7 @@ class Mailbox:
 
     def __init__(self, house: House, conversation: ConversationId, gone: Callable[[Mailbox], None]) -> None:
         self.conversation = conversation
-        self.owner = Owner(house, conversation, self)
+        self.owner = Owner(house, conversation)
         self.lost = False
         """A commit may have happened or not: the conversation has to be taken up anew from the store."""
         self._house = house
@@ -256,7 +256,7 @@ class Mailbox:
             await self._carry_out(ref, refused=True)
         elif await self._slot():
             self._waiting.remove(ref)
-            self.owner.compact(ref)
+            self.owner.compact(ref, self.turn_over)
 
     async def _close_compacting(self) -> None:
         work = self.owner.compacting
@@ -306,7 +306,7 @@ class Mailbox:
 
     async def _go_on(self, unfinished: Unfinished) -> None:
         if await self._slot():
-            await self.owner.go_on(unfinished)
+            await self.owner.go_on(unfinished, self)
             self._unfinished = None
             for ref in [late for late in self._waiting if late.id not in self._seen]:
                 self._while_running(ref)

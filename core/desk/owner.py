@@ -5,7 +5,7 @@ The mailbox decides what comes next; this carries it out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -43,13 +43,12 @@ class Unfinished:
 class Owner:
     """`fence` is None until the first verb has raised it. `turn` is the one that runs or waits for its recording."""
 
-    def __init__(self, house: House, conversation: ConversationId, listener: Listener) -> None:
+    def __init__(self, house: House, conversation: ConversationId) -> None:
         self.conversation = conversation
         self.fence: int | None = None
         self.turn: RunningTurn | None = None
         self.compacting: Compacting | None = None
         self._house = house
-        self._listener = listener
         self._ending: Ending | None = None
         self._carry: tuple[Turn, Ending] | None = None
         self._carried: Sequence[RowId] = ()
@@ -83,11 +82,11 @@ class Owner:
         house.outbox.push(admitted.posted)
         return Unfinished(admitted=admitted)
 
-    async def go_on(self, unfinished: Unfinished) -> None:
+    async def go_on(self, unfinished: Unfinished, listener: Listener) -> None:
         """Ask the agent. Raises `StoreError`; then calling it again goes on from there."""
         admitted = unfinished.admitted
         cached = await recall(self._house, admitted, anew=unfinished.again)
-        self.turn = RunningTurn(self._house, admitted, cached, self._listener, unfinished.preview)
+        self.turn = RunningTurn(self._house, admitted, cached, listener, unfinished.preview)
 
     def set_aside(self, unfinished: Unfinished) -> None:
         """A command ends the turn before it is asked again; recording that command records it."""
@@ -198,9 +197,9 @@ class Owner:
         if self.compacting is not None:
             self.compacting.stop()
 
-    def compact(self, ref: Ref) -> None:
+    def compact(self, ref: Ref, over: Callable[[], None]) -> None:
         """Begin to sum up the session."""
-        self.compacting = Compacting(self._house, self.conversation, ref, self._listener.turn_over)
+        self.compacting = Compacting(self._house, self.conversation, ref, over)
 
     async def close_compacting(self) -> None:
         """Store the summary, if there is one. Raises `StoreError`; then calling it again goes on from there."""

@@ -69,7 +69,7 @@ class RunningTurn:
         self._typing: asyncio.Task[None] | None = None
         self._lane = house.outbox.lane(self.turn.address.bot, self.turn.address.chat, self.turn.kind).lease()
         self._preview = Preview(
-            house.outbox.workshop, self._lane, _preview_parcel(admitted), lambda: self._scribe.text, inherited
+            house.outbox.workshop, self._lane, _preview_parcel(admitted), self._scribe, inherited
         )
         self._shows = self._preview.possible
         self._given_up_s: float | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 from collections import deque
@@ -15,6 +16,8 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 MASK = "[secret]"
 _UNTOLD = ("exception", "level", "timestamp")
+PRIORITIES: Mapping[str, int] = {"critical": 2, "error": 3, "warning": 4, "info": 6, "debug": 7}
+"""Of syslog(3), by the names of levels here."""
 TROUBLES = 20
 """The last errors that are kept for `status`."""
 OURS = ("bots", "core", "config")
@@ -43,12 +46,16 @@ class Mask:
         return self._pattern.sub(MASK, text) if self._pattern is not None else text
 
     def __call__(self, logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
-        if self._pattern is None:
-            return event
-        return {key: self._clean(value) for key, value in event.items()}
+        return {key: value if key[:1] == "_" else self._clean(value) for key, value in event.items()}
 
     def _clean(self, value: object) -> object:
-        return value if value is None or isinstance(value, bool | int | float) else self.text(str(value))
+        match value:
+            case None | bool() | int() | float():
+                return value
+            case list() | tuple() | set() | frozenset():
+                return [self._clean(item) for item in value]
+            case _:
+                return self.text(str(value))
 
 
 def _newline(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
@@ -80,8 +87,14 @@ class Logs:
     troubles: Troubles
 
 
-def set_up(secrets: Iterable[str], *, level: str = "INFO", stream: TextIO | None = None) -> Logs:
-    """Configure structlog and the standard library's logging to one stream, stderr by default."""
+def set_up(
+    secrets: Iterable[str], *, level: str = "INFO", stream: TextIO | None = None, journal: str | None = None
+) -> Logs:
+    """Configure structlog and the standard library's logging to one stream, stderr by default.
+
+    `journal`: the device and inode of the stream that systemd's journal reads (JOURNAL_STREAM, systemd.exec(5)); if it
+    is ours, each line begins with its priority (sd-daemon(3)), which the journal takes off.
+    """
     made = Logs(mask=Mask(secrets), troubles=Troubles())
     out = stream if stream is not None else sys.stderr
     shared: list[Processor] = [
@@ -97,6 +110,8 @@ def set_up(secrets: Iterable[str], *, level: str = "INFO", stream: TextIO | None
         if out.isatty()
         else structlog.processors.JSONRenderer(ensure_ascii=False)
     )
+    if _is(out, journal):
+        render = _with_priority(render)
     structlog.configure(
         processors=[*shared, render],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
@@ -115,3 +130,21 @@ def set_up(secrets: Iterable[str], *, level: str = "INFO", stream: TextIO | None
     root.handlers[:] = [handler]
     root.setLevel(level)
     return made
+
+
+def _is(stream: TextIO, named: str | None) -> bool:
+    if named is None:
+        return False
+    try:
+        found = os.fstat(stream.fileno())
+    except (OSError, ValueError):  # no file behind it
+        return False
+    return named == f"{found.st_dev}:{found.st_ino}"
+
+
+def _with_priority(render: Processor) -> Processor:
+    def prefixed(logger: WrappedLogger, method: str, event: EventDict) -> str:
+        priority = PRIORITIES.get(str(event.get("level")), 6)
+        return f"<{priority}>{render(logger, method, event)}"
+
+    return prefixed

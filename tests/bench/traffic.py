@@ -37,7 +37,7 @@ WORDS = "What is the weather like at the harbour today, and shall I take the boa
 _ids = itertools.count(1)
 
 
-def message(chat: ChatId, *, sent_at: datetime, bot: BotName = BOT) -> Message:
+def message(chat: ChatId, *, sent_at: datetime, bot: BotName = BOT, text: str = WORDS) -> Message:
     """The next one of all."""
     number = str(next(_ids))
     return Message(
@@ -46,7 +46,7 @@ def message(chat: ChatId, *, sent_at: datetime, bot: BotName = BOT) -> Message:
         address=Address(bot=bot, chat=chat),
         kind=ChatKind.DIRECT,
         sender=Sender(user=UserId(chat), name="Ada Lovelace"),
-        text=WORDS,
+        text=text,
         sent_at=sent_at,
         addressed=True,
     )

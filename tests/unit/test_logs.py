@@ -46,3 +46,24 @@ def test_events_are_one_line_of_json_with_their_facts() -> None:
     assert str(events[0]["timestamp"]).endswith("Z")
     assert (events[3]["event"], events[3]["bot"], events[3]["wait_s"]) == ("of ours", "main", 1.5)
     assert len(events) == 4
+
+
+def test_the_journal_is_told_how_urgent_each_line_is() -> None:
+    """Only where standard error is the stream that the journal reads."""
+    script = (
+        "import os, structlog\n"
+        "from core.service import logs\n"
+        "found = os.fstat(2)\n"
+        "made = logs.set_up([], journal=f'{found.st_dev}:{found.st_ino}')\n"
+        "log = structlog.get_logger('frontdesk')\n"
+        "log.info('calm', bots=['one', 'two']); log.error('bad', reference='ABCD')\n"
+        "logs.set_up([], journal='1:2')\n"
+        "structlog.get_logger('another').warning('elsewhere')\n"
+        "print(made.troubles.last[0])\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    calm, bad, elsewhere = ran.stderr.splitlines()
+    assert calm.startswith('<6>{"bots": ["one", "two"], "event": "calm"')
+    assert bad.startswith('<3>{"reference": "ABCD"')
+    assert elsewhere.startswith("{")
+    assert "'event': 'bad'" in ran.stdout

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import IO
 
+from tests.bench.figures import loaded
+
 ROUNDS = 500
 WARM = 100
 
@@ -46,3 +48,13 @@ def test_c61_five_hundred_resets_and_turns_leave_memory_files_and_threads_as_the
     assert process.returncode == 0
     assert later[1:] == (files, threads)
     assert later[0] < memory + 4096, (memory, later[0])
+
+
+def test_c61_ten_thousand_conversations_in_one_process_leave_memory_files_and_tasks_as_they_were() -> None:
+    command = [sys.executable, "-m", "tests.bench", "--figures", "long"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=300, cwd=Path(__file__).parents[2]
+    )
+    figures = loaded(done.stdout.splitlines())
+    assert len(figures) == 4
+    assert all(figure.kept for figure in figures), done.stdout
