@@ -33,6 +33,9 @@ def status(
         print_rows(rows_of(found, "tools"), _TOOLS, empty="")
     for fault in texts_of(found, "faults"):
         print_line(f"fault: {fault}")
+    if listen := row_of(found, "listen"):
+        detail = f" ({listen.get('detail')})" if listen.get("detail") else ""
+        print_line(f"listens: {listen.get('address')}, {listen.get('state')}{detail}")
     _print_config(row_of(found, "config"))
     for part in ("turns", "cache", "inbox", "outbox"):
         print_counts(part, row_of(found, part))

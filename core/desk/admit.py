@@ -70,6 +70,8 @@ class NothingLeft:
 
     posted: tuple[Posted, ...] = ()
     fence: int
+    carried: bool = False
+    """The turn that was carried is closed all the same."""
 
 
 def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:

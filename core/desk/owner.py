@@ -74,6 +74,8 @@ class Owner:
             self.fence = admitted.fence
             house.outbox.push(admitted.posted)
             house.live.ended(intent.rows, Outcome.CANCELLED)
+            if admitted.carried:
+                self._carry_ended()
             return None
         if self._carry is not None:
             self._count(*self._carry)

@@ -7,8 +7,8 @@ from collections import deque
 from core.ports import Clock
 from core.tally import Tally
 
-EVERY_S = 0.5
-KEPT = 20
+EVERY_S = 1.0
+KEPT = 10
 """Looks that are remembered: ten seconds of a loop that keeps up."""
 
 

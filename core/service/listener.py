@@ -116,19 +116,23 @@ class Listener:
         app, failures = self._site.app(self._mounted), 0
         while True:
             self._moved.clear()
+            settings = self._settings
             try:
-                await self._serve(app, await bind(self._settings.host, self._settings.port))
+                await self._serve(app, settings, await bind(settings.host, settings.port))
                 failures = 0
             except OSError as error:
                 self._wait_for_address(error)
                 await self._pause(failures)
                 failures = 0 if self._moved.is_set() else failures + 1
 
-    async def _serve(self, app: AsgiApp, sockets: Sequence[socket.socket]) -> None:
-        """Until the server is told to leave."""
+    async def _serve(self, app: AsgiApp, settings: ListenSettings, sockets: Sequence[socket.socket]) -> None:
+        """Until the server is told to leave; not at all if that is not where to listen any more."""
         from core.service.web import Server
 
-        self._server = Server(app, self._settings)
+        if settings is not self._settings:
+            _close(sockets)
+            return
+        self._server = Server(app, settings)
         self._say("up", port=int(sockets[0].getsockname()[1]))
         log.info("listening", address=self.status.address)
         await self._server.serve(sockets=list(sockets))

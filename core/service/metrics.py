@@ -261,7 +261,7 @@ def _loop(sources: Sources) -> Iterator[Metric]:
     words = "How late the main loop comes to what is due"
     yield _gauge("frontdesk_loop_lag_last_seconds", f"{words}, at the last look.", sources.lateness.last_s)
     yield _histogram(
-        "frontdesk_loop_lag_seconds", f"{words}, looked at twice a second.", sources.house.tally.late_s.read()
+        "frontdesk_loop_lag_seconds", f"{words}, looked at once a second.", sources.house.tally.late_s.read()
     )
 
 

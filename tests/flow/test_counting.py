@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
 from core.agents.agent import AgentEvent, TurnContext
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, Unknown
+from core.service.metrics import _Process
 from core.service.schedule import Schedule, _guarded
 from core.vocabulary import TextDelta
 from tests.fakes.agents import raises, says
@@ -248,3 +251,14 @@ async def test_two_daemons_in_one_process_count_for_themselves(
         await second.scrape()
         assert first["frontdesk_turns_total main done"] == 1
         assert second["frontdesk_turns_total main done"] == 0
+
+
+def test_the_process_is_measured_also_where_a_service_sees_nothing_else_of_proc(tmp_path: Path) -> None:
+    (tmp_path / "self").symlink_to("/proc/self")
+    registry = CollectorRegistry()
+    _Process(proc=str(tmp_path), registry=registry)
+    assert registry.get_sample_value("process_resident_memory_bytes")
+    seen = CollectorRegistry()
+    ProcessCollector(registry=seen)
+    started = "process_start_time_seconds"
+    assert registry.get_sample_value(started) == pytest.approx(seen.get_sample_value(started), abs=2)

@@ -197,6 +197,21 @@ async def test_it_leaves_an_address_that_can_not_be_had_at_once_for_another() ->
             assert time.perf_counter() - began < listening.AGAIN_S[0] / 2
 
 
+async def test_it_may_be_moved_while_it_looks_for_its_address() -> None:
+    """Many times in a row; the last one holds."""
+    listener = made(Echo())
+    async with listener.listening():
+        listener.begin()
+        for number in range(1, 8):
+            await listener.move(ListenSettings(port=0, host=f"127.0.0.{number}"))
+            await asyncio.sleep(0.002 * number)
+        async with asyncio.timeout(PATIENCE_S):
+            while not listener.status.address.startswith("127.0.0.7:") or listener.status.state != "up":  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+        async with httpx.AsyncClient() as client:
+            assert (await client.get(f"http://{listener.status.address}/")).status_code == 200
+
+
 async def test_the_same_settings_again_cut_nobody() -> None:
     async with up(Echo()) as (listener, address):
         reader, writer = await connect(address)
