@@ -16,9 +16,9 @@ from config.settings import Settings
 from config.sources import Sources
 
 HEAD: Final = """\
-# Frontdesk's config, written by `frontdesk init`. A line that begins with "#" and a name is an option with its default:
-# take the "#" away to set it. `frontdesk check` tries the file, `frontdesk check --probe` all that it names.
-# Every option there is: config/frontdesk.example.toml beside the program.
+# Frontdesk's config, written by `frontdesk init`. Lines that begin with "#" and a name are options too: take the "#"
+# away to set one. `frontdesk check` tries this file, `frontdesk check --probe` everything that it names as well.
+# All options there are, each with its default: frontdesk.example.toml, in the folder config of Frontdesk's sources.
 """
 Value = str | Sequence[str]
 
@@ -62,7 +62,7 @@ def _rows(table: Table, example: Example) -> Iterator[str]:
     yield f"[{table.name}]"
     for line in table.lines:
         places = ((like, line.name) for like in (*table.like, table.name))
-        shown = next((example.options[place] for place in places if place in example.options))
+        shown = next(example.options[place] for place in places if place in example.options)
         yield from shown.why
         yield f"#{line.name} = {shown.value}" if line.value is None else f"{line.name} = {_toml(line.value)}"
 

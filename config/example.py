@@ -31,7 +31,7 @@ class Example:
     def read(cls) -> Example:
         """The one that comes with the program."""
         options: dict[tuple[str, str], Shown] = {}
-        table, why = "", []
+        table, why = "", list[str]()
         for line in EXAMPLE.read_text(encoding="utf-8").splitlines():
             if header := _HEADER.match(line):
                 table, why = header[1], []

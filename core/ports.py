@@ -240,9 +240,10 @@ class Probe(Protocol):
         """What people call the account on the platform, as in "@name". Raises `BotRejected` where the platform refuses
         the secrets, another `BotError` where nothing can be said."""
 
-    def writers(self) -> AsyncIterator[Writer]:
-        """Whoever writes to the account in private or has lately, each once, for at most two minutes. What they write
-        stays at the platform for the desk to answer. Raises `BotError`."""
+    async def writers(self) -> Sequence[Writer]:
+        """Whoever has lately written to the account in private and was not answered yet, each once, the last one first;
+        if nobody has, it waits a few seconds for somebody. What they wrote stays there for the desk. Raises
+        `BotError`."""
 
     async def findings(self, *, alone: bool) -> Sequence[Finding]:
         """All that can be found out, in a fixed order, each question within about ten seconds. `alone`: no desk of ours

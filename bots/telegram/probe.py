@@ -28,8 +28,6 @@ _CONNECT_S: Final = 5.0
 _CALL_S: Final = 10.0
 _POLL_S: Final = 6
 """Whoever else polls is cut off by our poll, comes back within seconds, and cuts off ours."""
-_WRITERS_S: Final = 120.0
-_LOOK_S: Final = 1.5
 _API: Final = TelegramSettings.model_fields["api_base"].default
 _FATHER: Final = "https://t.me/BotFather"
 _PAGE: Final = 100
@@ -56,19 +54,12 @@ class TelegramProbe:
         async with self._connected() as api:
             return f"@{_account(await self._ask(api, 'get_Me'), self._name).username}"
 
-    async def writers(self) -> AsyncIterator[Writer]:
+    async def writers(self) -> Sequence[Writer]:
         """Polls without an offset: nothing is confirmed, so Telegram goes on holding it all."""
         async with self._connected() as api:
             us = _account(await self._ask(api, "get_Me"), self._name)
-            until = self._clock.monotonic() + _WRITERS_S
-            known: set[str] = set()
-            while self._clock.monotonic() < until:
-                updates = await self._ask(api, "get_Updates", {"timeout": 0, "limit": _PAGE})
-                for writer in _writers(updates, us):
-                    if writer.identity not in known:
-                        known.add(writer.identity)
-                        yield writer
-                await self._clock.sleep(_LOOK_S)
+            updates = await self._ask(api, "get_Updates", {"timeout": self._poll_s, "limit": _PAGE})
+        return _writers(updates, us)
 
     async def findings(self, *, alone: bool) -> Sequence[Finding]:
         async with self._connected() as api:
@@ -236,13 +227,13 @@ def _account(told: object, name: BotName) -> inbound.Account:
 
 
 def _writers(updates: object, us: inbound.Account) -> list[Writer]:
-    """Who wrote in private, the newest words first."""
-    read = (inbound.read(update, us) for update in (updates if isinstance(updates, list) else []))
-    return [
-        Writer(identity=f"telegram:{one.sender.user}", name=one.sender.name, text=one.text)
-        for one in reversed([one for one in read if isinstance(one, Message)])
-        if one.kind is ChatKind.DIRECT and one.sender.user is not None and not one.sender.is_bot
-    ]
+    found: dict[str, Writer] = {}
+    for update in reversed(updates if isinstance(updates, list) else []):
+        said = inbound.read(update, us)
+        if isinstance(said, Message) and said.kind is ChatKind.DIRECT and said.sender.user and not said.sender.is_bot:
+            identity = f"telegram:{said.sender.user}"
+            found.setdefault(identity, Writer(identity=identity, name=said.sender.name, text=said.text))
+    return list(found.values())
 
 
 def _span(seconds: float) -> str:

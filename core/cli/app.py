@@ -13,6 +13,7 @@ from config.faults import ConfigFaults
 from core.cli.daemon import chat, check, run
 from core.cli.db import db
 from core.cli.explain import explain
+from core.cli.init import init
 from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
 from core.cli.people import people
 from core.cli.send import send
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (run, chat, check, status, send, explain):
+for verb in (run, chat, init, check, status, send, explain):
     app.command()(verb)
 app.add_typer(sessions, name="sessions")
 app.add_typer(people, name="people")

@@ -128,13 +128,13 @@ def _go_on(
     found = consent.going_on(tx, row)
     if found is None:
         inbox.finish(tx, row.id, Fate.ANSWERED, intent.now, consent.GO_ON)
-        return NothingLeft(fence=conversation.fence, posted=tuple(posted))
+        return NothingLeft(fence=conversation.fence, posted=tuple(posted), carried=intent.carry is not None)
     session = sessions.get(tx, found.turn.session)
     if row.received_at < intent.stale_before:
         close_suspended(tx, conversation, session, intent.now)
         inbox.finish(tx, row.id, Fate.STALE, intent.now)
         posted.append(deliveries.say(tx, row.address, row.kind, notices.say("stale", count=1), intent.now))
-        return NothingLeft(fence=conversation.fence, posted=tuple(posted))
+        return NothingLeft(fence=conversation.fence, posted=tuple(posted), carried=intent.carry is not None)
     tools = tools_of(inbox.taken_by(tx, found.turn.id))
     turn = consent.begin(tx, found, row, intent.turn, intent.now)
     return Admitted(

@@ -112,8 +112,7 @@ def judge(fault: AgentError, *, key: str, own_server: bool) -> tuple[State, Blam
         case errors.ModelUnfit():
             return "fault", "config", str(fault), "mend the model's name"
         case errors.ModelUnreachable():
-            blames: Blamed = "config" if own_server else "world"
-            return "fault", blames, f"it can't be reached ({fault})", f"look at {server}, and try again"
+            return "fault", "world", f"it can't be reached ({fault})", f"look at {server}, and try again"
         case errors.ModelBusy() | errors.ModelOverloaded() | errors.ModelSilent():
             return "warning", "world", f"it can't answer just now ({fault})", "try again in a minute"
         case errors.ModelUseless() if own_server:

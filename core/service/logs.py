@@ -9,7 +9,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TextIO
+from typing import TextIO, cast
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
@@ -145,6 +145,6 @@ def _is(stream: TextIO, named: str | None) -> bool:
 def _with_priority(render: Processor) -> Processor:
     def prefixed(logger: WrappedLogger, method: str, event: EventDict) -> str:
         priority = PRIORITIES.get(str(event.get("level")), 6)
-        return f"<{priority}>{render(logger, method, event)}"
+        return f"<{priority}>{cast('str', render(logger, method, event))}"
 
     return prefixed

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
+import os
 import re
 import tarfile
 import zlib
@@ -120,24 +121,28 @@ def read(path: Path, progress: Progress, sink: Sink | None = None) -> Manifest:
 
     Raises `StoreError` with words where it is none, or not whole.
     """
-    found: dict[str, Member] = {}
-    manifest: bytes | None = None
     try:
-        size = path.stat().st_size
         with path.open("rb") as raw, tarfile.open(fileobj=raw, mode="r:*") as tar:
-            for info in tar:
-                _expected(info.name, found, manifest)
-                if info.name == MANIFEST:
-                    manifest = _data(tar, info).read(_MOST_MANIFEST)
-                else:
-                    found[info.name] = _member(info.name, _data(tar, info), sink)
-                progress("reading", min(raw.tell(), size), size)
-        return _compared(found, manifest)
+            size = os.fstat(raw.fileno()).st_size
+            return _everything(tar, sink, lambda: progress("reading", min(raw.tell(), size), size))
     except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError) as fault:
         why = str(fault) or type(fault).__name__
         raise StoreError(f"{path} is no backup of Frontdesk, or it is damaged ({why}); nothing was changed") from fault
     except OSError as fault:
         raise StoreError(f"{fault.filename or path} can't be used: {fault.strerror or fault}") from fault
+
+
+def _everything(tar: tarfile.TarFile, sink: Sink | None, heard: Callable[[], None]) -> Manifest:
+    found: dict[str, Member] = {}
+    manifest: bytes | None = None
+    for info in tar:
+        _expected(info.name, found, manifest)
+        if info.name == MANIFEST:
+            manifest = _data(tar, info).read(_MOST_MANIFEST)
+        else:
+            found[info.name] = _member(info.name, _data(tar, info), sink)
+        heard()
+    return _compared(found, manifest)
 
 
 def _expected(name: str, found: Mapping[str, Member], manifest: bytes | None) -> None:

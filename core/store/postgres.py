@@ -129,8 +129,11 @@ class AdvisoryLock:
             self._take()
 
     def release(self) -> None:
+        """Said to the server: a connection that is closed holds the lock for a moment longer."""
         connection, self._connection = self._connection, None
         if connection is not None:
+            with contextlib.suppress(psycopg.Error):  # it ends with the connection, sooner or later
+                connection.execute("SELECT pg_advisory_unlock(%s::int4, hashtext(current_schema()))", (_CLASS,))
             connection.close()
 
 

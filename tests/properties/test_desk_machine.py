@@ -38,7 +38,7 @@ PEOPLE = ("7", "7", "7", "8", "1")
 COMMANDS = (
     "/reset", "/reset TEXT", "/stop", "/steer TEXT", "/queue TEXT", "/undo", "/undo 2", "/retry", "/clear", "/resume",
     "/resume 2", "/again", "/title TEXT", "/status", "/sessions", "/export", "/help", "/usage",
-    "/model", "/agent", "/agent default", "/approve", "/approve", "/approve all", "/deny",
+    "/model", "/agent", "/agent default", "/approve", "/approve", "/approve all", "/deny", "/forget",
 )  # fmt: skip
 MANNERS = ("echo", "echo", "wait", "wait", "read", "read", "write", "raise", "nothing", "long", "cling", "suspend")
 FAULTS: tuple[Fault, ...] = (

@@ -19,20 +19,26 @@ ROUNDS = 10
 """In each chat: 500 in all."""
 WARM = 2
 GROWTH_KIB = 4096
+CONNECTIONS = 16
+"""Those to the platform come and go with how much is sent at once; one for each turn would be 400."""
 
 
 @dataclass(frozen=True)
 class Held:
     memory_kib: int
-    files: int
     threads: int
+    files: int
+    """Open ones that are no connections."""
+    connections: int
 
 
 def held(desk: Desk) -> Held:
     process = desk.machine.path(desk.process)
     status = (process / "status").read_text(encoding="utf-8")
     memory, threads = (int(re.findall(rf"^{name}:\s+(\d+)", status, re.MULTILINE)[0]) for name in ("VmRSS", "Threads"))
-    return Held(memory_kib=memory, files=len(list((process / "fd").iterdir())), threads=threads)
+    opened = [str(path.readlink()) for path in (process / "fd").iterdir()]
+    connections = sum(1 for name in opened if name.startswith("socket:"))
+    return Held(memory_kib=memory, threads=threads, files=len(opened) - connections, connections=connections)
 
 
 def reset_and_turn(talks: Sequence[Talk], desk: Desk, number: int) -> None:
@@ -62,4 +68,5 @@ def test_c61_five_hundred_resets_and_turns_leave_memory_files_and_threads_as_the
         assert server.violations == ()
     assert sessions >= TALKS * ROUNDS
     assert (after.files, after.threads) == (before.files, before.threads)
+    assert after.connections < before.connections + CONNECTIONS
     assert after.memory_kib < before.memory_kib + GROWTH_KIB, (before, after)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
@@ -52,6 +53,22 @@ PEOPLE: Final[Mapping[str, Json]] = {
 }
 
 
+LINE: Final[Mapping[str, Json]] = {
+    "key": "terminal/local", "id": "0190", "title": "A talk", "messages": 1, "ended_at": "2026-01-01T00:00:00Z",
+}  # fmt: skip
+SENT: Final[Mapping[str, Json]] = {
+    "key": "terminal/local", "bot": "terminal", "chat": "local", "deliveries": [7, 8], "running": True,
+}  # fmt: skip
+EXPLAINED: Final[Mapping[str, Json]] = {
+    "asked": "7", "findings": [{"what": "message", "id": 7, "text": None, "sentence": "Message 7 was ignored."}],
+}  # fmt: skip
+UNSOUND: Final[Mapping[str, Json]] = {
+    "sound": False,
+    "checked": {"sessions": 1, "entries": 2, "conversations": 0},
+    "findings": [{"rule": "a rule", "subject": "sessions s1", "means": "It means that.", "advice": "Do this."}],
+}
+
+
 class AskedDesk:
     """What a daemon would answer, and what it was asked."""
 
@@ -67,6 +84,13 @@ class AskedDesk:
             "people.list": PEOPLE,
             "people.approve": PERSON,
             "people.role": PERSON,
+            "people.link": PERSON,
+            "sessions.find": LINE,
+            "sessions.end": LINE,
+            "sessions.delete": LINE,
+            "send": SENT,
+            "explain": EXPLAINED,
+            "db.verify": UNSOUND,
         }
         return {verb: self._verb(verb, answer) for verb, answer in answers.items()}
 
@@ -127,10 +151,29 @@ async def test_json_is_what_the_daemon_says(tmp_path: Path) -> None:
             (("people", "list"), PEOPLE),
             (("people", "approve", "AB2C"), PERSON),
             (("people", "role", "p1", "owner"), PERSON),
+            (("people", "link", "p1", "telegram:2"), PERSON),
+            (("sessions", "end", "k"), LINE),
+            (("sessions", "delete", "k", "--yes"), LINE),
+            (("send", "k", "hello"), SENT),
+            (("explain", "7"), EXPLAINED),
         ):
             done = await frontdesk(*args, "--json", "--state", tmp_path)
             assert json.loads(done.stdout) == answer
-    assert desk.asked[2:] == [("people.approve", {"code": "AB2C"}), ("people.role", {"id": "p1", "role": "owner"})]
+    assert desk.asked[2:] == [
+        ("people.approve", {"code": "AB2C"}),
+        ("people.role", {"id": "p1", "role": "owner"}),
+        ("people.link", {"id": "p1", "other": "telegram:2"}),
+        ("sessions.end", {"key": "k"}),
+        ("sessions.find", {"key": "k"}),
+        ("sessions.delete", {"key": "0190"}),
+        ("send", {"key": "k", "text": "hello"}),
+        ("explain", {"id": "7"}),
+    ]
+
+
+async def test_the_version_comes_as_json_too() -> None:
+    plain, structured = await frontdesk("version"), await frontdesk("version", "--json")
+    assert json.loads(structured.stdout) == {"version": plain.stdout.strip()}
 
 
 @pytest.mark.parametrize(
@@ -140,7 +183,12 @@ async def test_json_is_what_the_daemon_says(tmp_path: Path) -> None:
         ("sessions list", ["terminal/local", "0190", "A talk"]),
         ("sessions show terminal/local", ["terminal/local", "0190", "hé [bold]llo"]),
         ("people list", ["Ann", "telegram:1", "AB2C", "Bob", "people approve CODE"]),
-        ("people approve AB2C", ["Ann (p1): owner"]),
+        ("people approve AB2C", ["Ann (p1): owner, telegram:1"]),
+        ("people link p1 telegram:2", ["Ann (p1): owner, telegram:1"]),
+        ("sessions end k", ["0190: ended 2026-01-01T00:00:00Z"]),
+        ("sessions delete k --yes", ["0190: deleted, with 1 message\n"]),
+        ("send k hello", ["queued for terminal/local: 2 parts to terminal, chat local"]),
+        ("explain 7", ["Message 7 was ignored.\n"]),
         ("people role p1 user", ["Ann (p1): owner"]),
     ],
 )
@@ -159,6 +207,96 @@ async def test_a_reader_that_leaves_early_causes_no_traceback(tmp_path: Path) ->
             done = await frontdesk(*verb.split(), "--state", tmp_path, shell="| head -1")
             assert done.stderr == ""
             assert done.stdout.count("\n") == 1
+
+
+async def test_what_is_sent_may_come_from_a_pipe(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        done = await frontdesk("send", "k", "-", "--state", tmp_path, shell="<<'END'\ntwo\nlines\nEND")
+    assert done.returncode == 0, done.stderr
+    assert desk.asked == [("send", {"key": "k", "text": "two\nlines\n"})]
+
+
+async def test_a_store_that_is_not_sound_ends_with_1_and_says_what_to_do(tmp_path: Path) -> None:
+    async with running(tmp_path):
+        plain = await frontdesk("db", "verify", "--state", tmp_path)
+        structured = await frontdesk("db", "verify", "--json", "--state", tmp_path)
+    assert (plain.returncode, structured.returncode) == (1, 1)
+    assert plain.stdout.splitlines() == [
+        "sessions s1: broken is “a rule”. It means that. Do this.",
+        "NOT SOUND: looked at 0 conversations, 1 session, 2 entries",
+    ]
+    assert json.loads(structured.stdout) == UNSOUND
+
+
+async def test_deleting_needs_a_yes_where_nobody_can_be_asked(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        done = await frontdesk("sessions", "delete", "k", "--state", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "deletes 1 message for good: say --yes" in done.stderr
+    assert [verb for verb, _ in desk.asked] == ["sessions.find"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "last"), [("y", 0, "0190: deleted, with 1 message"), ("n", 1, "nothing was deleted")]
+)
+async def test_deleting_asks_at_a_terminal(tmp_path: Path, answer: str, code: int, last: str) -> None:
+    async with running(tmp_path) as desk:
+        status, shown = await asyncio.to_thread(at_terminal, answer, "sessions", "delete", "k", "--state", tmp_path)
+    assert status == code
+    assert "delete terminal/local “A talk” with 1 message? [y/N]" in shown
+    assert shown.splitlines()[-1].strip() == last
+    assert ("sessions.delete" in [verb for verb, _ in desk.asked]) is (answer == "y")
+
+
+def at_terminal(answer: str, *args: str | Path) -> tuple[int, str]:
+    """The exit code, and what somebody at a terminal sees who types one answer."""
+    master, slave = pty.openpty()
+    environ = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    process = subprocess.Popen([*MAIN, *map(str, args)], stdin=slave, stdout=slave, stderr=slave, env=environ)
+    os.close(slave)
+    shown = b""
+    while b"[y/N]" not in shown:
+        shown += os.read(master, 1024)
+    os.write(master, f"{answer}\n".encode())
+    code = process.wait(DEADLINE_S)
+    while select.select([master], [], [], 0)[0]:
+        try:
+            shown += os.read(master, 1024)
+        except OSError:  # the other end is closed
+            break
+    os.close(master)
+    return code, shown.decode()
+
+
+@pytest.mark.parametrize(
+    "args", ["status", "status --json", "sessions list", "explain 7", "people list", "version", "--help"]
+)
+async def test_an_output_that_takes_nothing_ends_with_words(tmp_path: Path, args: str) -> None:
+    async with running(tmp_path):
+        done = await frontdesk("--state", tmp_path, *args.split(), shell=">/dev/full")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "frontdesk: what there is to say can't be written: No space left on device; "
+        "look at where standard output goes\n"
+    )
+
+
+async def test_a_shell_is_offered_keys_and_ids(tmp_path: Path) -> None:
+    def complete(words: str) -> str:
+        environ = {
+            "PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1",
+            "_FRONTDESK_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1),
+        }  # fmt: skip
+        return subprocess.run(
+            MAIN, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE_S, check=False
+        ).stdout  # fmt: skip
+
+    async with running(tmp_path):
+        keys = await asyncio.to_thread(complete, f"frontdesk --state {tmp_path} sessions show term")
+        people = await asyncio.to_thread(complete, f"frontdesk --state {tmp_path} people role p")
+    assert (keys.split(), people.split()) == (["terminal/local"], ["p1"])
+    nobody = await asyncio.to_thread(complete, f"frontdesk --state {tmp_path} sessions show term")
+    assert nobody.strip() == ""
 
 
 async def test_what_the_desk_refuses_fails_with_its_words(tmp_path: Path) -> None:
