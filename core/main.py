@@ -29,7 +29,7 @@ from core.service.notices import Notices
 from core.service.notify import Notifier
 from core.service.schedule import Chores, Schedule
 from core.service.signals import Signals
-from core.service.socket import SOCKET_NAME, Verb
+from core.service.socket import SOCKET_NAME, Json, Verb
 from core.service.socket import serve as serve_socket
 from core.service.socket_client import connect
 from core.service.status import DaemonStatus, StoreStatus
@@ -105,7 +105,7 @@ class Daemon:
         staff = await self._assemble(reading)
         reload = Reload(self._loaded.settings, reading, staff)
         status = DaemonStatus(staff.house, staff.health, reload, self._logbook.troubles)
-        await self._start(stack, staff, status)
+        await self._start(stack, staff, reload, status)
         self._notifier.ready(status.line)
         staff.health.on_change = lambda: self._notifier.status(status.line)
         self._begin(stack, self._reload_when_told(reload, status), "reload")
@@ -134,7 +134,7 @@ class Daemon:
             schedule=Schedule(chores, clock, settings.session.sweep_s),
         )  # fmt: skip
 
-    async def _start(self, stack: AsyncExitStack, staff: Staff, status: DaemonStatus) -> None:
+    async def _start(self, stack: AsyncExitStack, staff: Staff, reload: Reload, status: DaemonStatus) -> None:
         house, desk, supervisor = staff.house, staff.desk, staff.supervisor
         for name in self.bots:
             house.outbox.hold(name)
@@ -142,10 +142,11 @@ class Daemon:
         stack.push_async_callback(lambda: house.agents.close())  # those that a reload brought
         await desk.start()
         stack.push_async_callback(desk.close)
-        verbs = Verbs(
+        verbs: Mapping[str, Verb] = Verbs(
             self._store, clock=self._clock, random=self._random, notices=house.notices,
-            running=AtWork(status, desk, house), has_owners=bool(self._loaded.settings.access.owners),
+            running=AtWork(status, desk, house),
         ).table()  # fmt: skip
+        verbs = {**verbs, "reload": lambda args: self._load_anew(reload, status)}
         socket = self._loaded.state_dir / SOCKET_NAME
         await stack.enter_async_context(serve_socket(socket, verbs, self.terminal.attach))
         stack.push_async_callback(supervisor.stop)
@@ -178,12 +179,22 @@ class Daemon:
         while True:
             await self._signals.reload.wait()
             self._signals.reload.clear()
-            self._notifier.reloading(self._clock.monotonic())
+            try:
+                await self._load_anew(reload, status)
+            except Exception:  # reload: the desk goes on, and the next one may go better
+                log.exception("reload_fault")
+
+    async def _load_anew(self, reload: Reload, status: DaemonStatus) -> Json:
+        """Which configuration holds then, and what is wrong with the one that does not."""
+        self._notifier.reloading(self._clock.monotonic())
+        try:
             state = await reload.reload()
             self._store.tally.reloaded(good=state.refused_at is None)
             if status.listener is not None:
                 await status.listener.move(reload.settings.listen)
+        finally:
             self._notifier.ready(status.line)
+        return status.config
 
     async def _drain(self, desk: Desk, drain_s: float) -> None:
         """Nothing new comes in, what runs may end; a second signal hurries. Bots still send meanwhile."""
@@ -224,8 +235,9 @@ async def offline(loaded: Loaded) -> AsyncIterator[Mapping[str, Verb]]:
             clock=clock,
             random=SystemRandom(clock),
             notices=notices,
-            running=AtRest(StoreStatus(store, clock.now), store, notices),
-            has_owners=bool(loaded.settings.access.owners),
+            running=AtRest(
+                StoreStatus(store, clock.now), store, notices, has_owners=bool(loaded.settings.access.owners)
+            ),
         ).table()
     finally:
         store.close()

@@ -19,11 +19,12 @@ from core.agents.registry import Agents
 from core.assembly import MIB, SettingsPolicies, access_of, agents_of, rules_of
 from core.desk.desk import Desk
 from core.desk.house import House
-from core.errors import ConfigError
+from core.errors import ConfigError, StoreError
 from core.ports import Bot
 from core.service.schedule import Schedule
 from core.service.supervisor import BotHealth, Supervisor
 from core.store import facts
+from core.store.sql import Tx
 from core.vocabulary import BotName
 
 log = structlog.get_logger("frontdesk.config")
@@ -79,10 +80,11 @@ class Reload:
             try:
                 settings = await asyncio.to_thread(self._reading.settings)
                 agents = await asyncio.to_thread(self._tried, settings)
-            except (ConfigFaults, ConfigError) as fault:
+                accounts = await self._house.store.read(lambda tx: _accounts(tx, settings))
+            except (ConfigFaults, ConfigError, StoreError) as fault:
                 self._refuse(fault)
             else:
-                await self._adopt(settings, agents)
+                await self._adopt(settings, agents, accounts)
             return self.state
 
     def _tried(self, settings: Settings) -> Agents:
@@ -90,12 +92,12 @@ class Reload:
         agents.check()
         return agents
 
-    def _refuse(self, fault: ConfigFaults | ConfigError) -> None:
+    def _refuse(self, fault: Exception) -> None:
         faults = tuple(str(fault).splitlines())
         log.error("config_refused", faults=len(faults), first=faults[0], holds_since=self.state.loaded_at.isoformat())
         self.state = replace(self.state, refused_at=self._house.clock.now(), faults=faults)
 
-    async def _adopt(self, settings: Settings, agents: Agents) -> None:
+    async def _adopt(self, settings: Settings, agents: Agents, accounts: Mapping[str, str]) -> None:
         """Bots that go or change are silent while the rules change, so that nothing of theirs meets the wrong ones."""
         before, self.settings = self.settings, settings
         wanted = settings.spoken_to
@@ -106,7 +108,8 @@ class Reload:
         await agents.take_over()
         for name in wanted:
             if name in leaving or name not in before.spoken_to:
-                await self._engage(BotName(name), wanted[name])
+                bot = self._reading.open_bot(BotName(name), wanted[name])
+                self._staff.supervisor.engage(bot, self._staff.desk, accounts[name])
         self._staff.schedule.adopt(settings.session.sweep_s)
         self.state = ConfigState(loaded_at=self._house.clock.now(), next_start=_fixed(before, settings, self.state))
         log.info("config_loaded", bots=list(settings.bots), left=leaving, next_start=list(self.state.next_start))
@@ -116,10 +119,6 @@ class Reload:
         state = self._staff.health.states.get(BotName(name))
         failed = state is not None and state.state == "failed"
         return new is not None and new.serves_as(old) and not failed
-
-    async def _engage(self, name: BotName, settings: BotSettings) -> None:
-        account = await self._house.store.read(lambda tx: facts.account_of(tx, name))
-        self._staff.supervisor.engage(self._reading.open_bot(name, settings), self._staff.desk, account)
 
     def _adopt_rules(self, settings: Settings, agents: Agents) -> None:
         house = self._house
@@ -133,6 +132,11 @@ class Reload:
         house.cache.bound(most=cache.agents, most_bytes=cache.history_mib * MIB, idle_s=cache.idle_minutes * 60)
         house.slots.allow(settings.desk.max_turns)
         house.outbox.workshop.give_up_s = house.rules.stale.total_seconds()
+
+
+def _accounts(tx: Tx, settings: Settings) -> dict[str, str]:
+    """What each bot's name stood for last."""
+    return {name: facts.account_of(tx, name) for name in settings.spoken_to}
 
 
 def _fixed(before: Settings, now: Settings, state: ConfigState) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ BOUNDARIES: Final = {
     "agent with a model, loaded anew": ("core/agents/backend.py", "ModelBackend.adopt"),
     "agent with a model, summary": ("core/agents/compaction.py", "sum_up"),
     "tool server": ("core/agents/tool_server.py", "ToolServer._live"),
+    "reload": ("core/main.py", "Daemon._reload_when_told"),
     "instant command": ("core/desk/instants.py", "Instants._text"),
 }
 """Where everything may be caught, each with its reason at the line. A handler that ends in `raise` needs none."""

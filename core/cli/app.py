@@ -16,6 +16,7 @@ from core.cli.explain import explain
 from core.cli.init import init
 from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
 from core.cli.people import people
+from core.cli.reload import reload
 from core.cli.send import send
 from core.cli.sessions import sessions
 from core.cli.status import status
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (run, chat, init, check, status, send, explain):
+for verb in (run, chat, init, check, status, reload, send, explain):
     app.command()(verb)
 app.add_typer(sessions, name="sessions")
 app.add_typer(people, name="people")

@@ -16,6 +16,11 @@ def ask_desk(place: Place, verb: str, args: Mapping[str, Json]) -> Json:
     return asyncio.run(_ask(place, verb, args))
 
 
+def ask_running(place: Place, verb: str) -> Json:
+    """What the daemon answers. Raises `NotRunning`, `ConfigFaults` and `VerbFailed`."""
+    return asyncio.run(ask(place.state_directory() / SOCKET_NAME, verb, {}))
+
+
 async def _ask(place: Place, verb: str, args: Mapping[str, Json]) -> Json:
     try:
         return await ask(place.state_directory() / SOCKET_NAME, verb, args)

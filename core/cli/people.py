@@ -93,7 +93,13 @@ def link(
     as_json: JsonOption = False,
 ) -> None:
     """Say that two are one human: the first keeps name and role, and has the other's identities from now on."""
-    _change(place_of(context, config, state), "people.link", {"id": person, "other": other}, as_json=as_json)
+    found = ask_desk(place_of(context, config, state), "people.link", {"id": person, "other": other})
+    if as_json:
+        print_json(found)
+    else:
+        linked = row_of(found)
+        identities = ", ".join(map(str, rows_or_values(linked.get("identities"))))
+        print_line(f"{linked.get('name')} ({linked.get('id')}): {linked.get('role')}, known as {identities}")
 
 
 def _change(place: Place, verb: str, args: dict[str, Json], *, as_json: bool) -> None:
@@ -102,5 +108,4 @@ def _change(place: Place, verb: str, args: dict[str, Json], *, as_json: bool) ->
         print_json(found)
     else:
         person = row_of(found)
-        identities = ", ".join(map(str, rows_or_values(person.get("identities"))))
-        print_line(f"{person.get('name')} ({person.get('id')}): {person.get('role')}, {identities}")
+        print_line(f"{person.get('name')} ({person.get('id')}): {person.get('role')}")

@@ -38,7 +38,7 @@ class Workshop:
         """Would the platform know a repeated send of this part for the same?"""
         bot = self.bots.get(posted.address.bot)
         span = bot.capabilities.idempotent_for_s if bot is not None else 0.0
-        return (now - posted.created_at).total_seconds() < span
+        return 0 <= (now - posted.created_at).total_seconds() < span  # a clock that was set back tells no age
 
     def mark_unknown(self, tx: Tx, posted: Posted, why: str, now: datetime) -> Posted | None:
         """It may have arrived: the person is told once, behind everything that waits for the chat."""

@@ -65,4 +65,3 @@ def end_at_once(tx: Tx, order: EndOrder, told: str) -> bool:
     if session.messages and told:
         conversations.tell(tx, conversation.id, told)
     return True
-

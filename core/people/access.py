@@ -38,6 +38,11 @@ class AccessRules:
 
     bots: dict[str, Access] = field(default_factory=dict)
 
+    @property
+    def has_owners(self) -> bool:
+        """Does the configuration name an owner?"""
+        return any(access.owners for access in self.bots.values())
+
     def of(self, bot: str) -> Access:
         return self.bots.get(bot, Access(direct="off"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,6 +18,10 @@ from core.ports import Blamed, Clock, Finding, State
 
 PATIENCE_S: Final = 10.0
 """For a model's first word, and for a tool server's start."""
+
+
+_UNREACHED: Final = re.compile("connect|timed? ?out", re.IGNORECASE)
+"""What the client says of a server that never answered; of one that did, it keeps no status."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,7 +110,7 @@ def judge(fault: AgentError, *, key: str, own_server: bool) -> tuple[State, Blam
         case errors.ModelKeyRefused():
             return "fault", "config", f"the provider refuses the key ({fault})", f"put a valid key into {key}"
         case errors.ModelMissing():
-            also = ", or base_url, which may have to end in /v1" if own_server else ""
+            also = ", or the server's address, base_url, which may have to end in /v1" if own_server else ""
             return "fault", "config", f"there is no such model ({fault})", f"mend the model's name{also}"
         case errors.ModelQuota():
             return "fault", "world", f"the account's money or quota is used up ({fault})", "add to it at the provider's"
@@ -145,8 +150,16 @@ async def _look_at_server(agent: Configured, server: McpSettings) -> Finding:
         detail = f"it was not there within {PATIENCE_S:.0f} s; a turn waits {server.timeout_s:g} s (timeout_s)"
         return Finding(what=what, state=late, detail=detail, do=f"run its {way} by hand, and see what it says")
     except AgentError as fault:
-        do = f"mend {way}, or what it is given by {'env' if way == 'command' else 'headers'}"
-        return Finding(what=what, state="fault", detail=f"it does not serve tools: {fault}", do=do)
+        return _failed_server(what, way, str(fault))
     if not count:
         return Finding(what=what, state="warning", detail="it offers no tool", do="look at its allow and deny")
     return Finding(what=what, state="ok", detail=f"{count} {'tool' if count == 1 else 'tools'} may be used")
+
+
+def _failed_server(what: str, way: str, words: str) -> Finding:
+    detail = f"it does not serve tools: {words}"
+    if way == "url" and _UNREACHED.search(words):
+        do = "see that it runs and can be reached, and look at url"
+        return Finding(what=what, state="fault", detail=detail, do=do, blames="world")
+    do = f"mend {way}, or what it is given by {'env' if way == 'command' else 'headers'}"
+    return Finding(what=what, state="fault", detail=detail, do=do)

@@ -24,7 +24,7 @@ async def look_at_port(listen: ListenSettings, status: Mapping[str, Json] | None
     """`status`: what the desk that runs here says of itself, None if none does."""
     if status is not None:
         return _as_told(status)
-    where = f"{listen.host} port {listen.port}"
+    where = f"{listen.host} port {listen.port}" if listen.port else f"a port of {listen.host}"
     try:
         for taken in await bind(listen.host, listen.port):
             taken.close()
@@ -83,11 +83,12 @@ def holder_of(port: int) -> str | None:
 
 def _listening(port: int) -> set[str]:
     """The inodes of the sockets."""
-    found: set[str] = set()
-    for table in ("tcp", "tcp6"):
-        with contextlib.suppress(OSError):
-            for line in Path("/proc/net", table).read_text(encoding="ascii").splitlines()[1:]:
-                fields = line.split()
-                if fields[3] == _LISTENS and int(fields[1].rpartition(":")[2], 16) == port:
-                    found.add(fields[9])
-    return found
+    rows = (row.split() for table in ("tcp", "tcp6") for row in _rows(Path("/proc/net", table)))
+    return {row[9] for row in rows if row[3] == _LISTENS and int(row[1].rpartition(":")[2], 16) == port}
+
+
+def _rows(table: Path) -> list[str]:
+    try:
+        return table.read_text(encoding="ascii").splitlines()[1:]
+    except OSError:  # no such protocol here
+        return []

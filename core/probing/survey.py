@@ -24,8 +24,8 @@ T = TypeVar("T")
 
 STATUS_S: Final = 5.0
 """For the answer of a daemon that runs."""
-STORE_S: Final = 10.0
-"""For the store; a database server that is gone keeps a connection waiting."""
+MACHINE_S: Final = 10.0
+"""For the store and for the listener's name: a server that is gone keeps whoever asks it waiting."""
 _STATES: Final[Mapping[str, tuple[State, Blamed]]] = {
     "up": ("ok", "config"),
     "starting": ("ok", "config"),
@@ -58,8 +58,8 @@ class Survey:
         url = settings.store.url_in(self.state)
         in_order = await asyncio.gather(
             asyncio.to_thread(place.look_at_directory, self.state, runs=runs),
-            _alone(_within(STORE_S, asyncio.to_thread(place.look_at_store, url, self.state, runs=runs), "store")),
-            _alone(look_at_port(settings.listen, status)),
+            _alone(_within(MACHINE_S, asyncio.to_thread(place.look_at_store, url, self.state, runs=runs), "store")),
+            _alone(_within(MACHINE_S, look_at_port(settings.listen, status), "[listen]")),
             *(self._bot(name, probe, status, alone=alone) for name, probe in self.probes.items()),
             models.look_at_models(agents, self.clock),
             models.look_at_tools(agents),
@@ -106,25 +106,18 @@ class Survey:
 def config_findings(config: Path | None, warnings: Sequence[Fault]) -> list[Finding]:
     """What was found by reading alone."""
     where = str(config) if config else "there is no file: the defaults serve"
-    told = [
-        Finding(
-            what=f"{one.file}:{one.line}" if one.line else one.file, state="warning", detail=_said(one), do=one.hint
-        )
-        for one in warnings
-    ]
-    return [Finding(what="config", state="ok", detail=where), *told]
+    return [Finding(what="config", state="ok", detail=where), *(_finding(one, "warning") for one in warnings)]
 
 
 def fault_findings(faults: Sequence[Fault]) -> list[Finding]:
     """What keeps the config from being used."""
-    return [
-        Finding(what=f"{one.file}:{one.line}" if one.line else one.file, state="fault", detail=_said(one), do=one.hint)
-        for one in faults
-    ]
+    return [_finding(one, "fault") for one in faults]
 
 
-def _said(fault: Fault) -> str:
-    return f"{fault.option}: {fault.message}" if fault.option else fault.message
+def _finding(fault: Fault, state: State) -> Finding:
+    where = f"{fault.file}:{fault.line}" if fault.line else fault.file
+    detail = f"{fault.option}: {fault.message}" if fault.option else fault.message
+    return Finding(what=where, state=state, detail=detail, do=fault.hint)
 
 
 def _as_it_runs(name: str, status: Mapping[str, Json]) -> Finding:

@@ -89,7 +89,9 @@ def look_at_unit(unit: Unit, settings: Settings, config: Path | None) -> list[Fi
     if not unit.serves(config):
         return [_found("ok", f"is installed, and reads another config: {unit.config}")]
     try:
-        return [*(_stopping(unit, settings.desk.drain_s)), *_handing_over(unit, settings)] or [_found("ok", "fits")]
+        return [*(_stopping(unit, settings.desk.drain_s)), *_handing_over(unit, settings)] or [
+            _found("ok", "the installed unit fits this config")
+        ]
     except OSError as error:
         return [_found("fault", f"{error.filename} can't be read ({error.strerror})", "use sudo")]
 

@@ -79,23 +79,22 @@ class DaemonStatus:
             "inbox": {"pending": pending},
             "outbox": {name: outbox.get(name, 0) for name in OUTBOX},
             **self._agents(),
-            **self._config(),
+            "config": self.config,
             "listen": self._listen(),
             "errors": list(self._troubles.last) if self._troubles is not None else [],
         }
 
-    def _config(self) -> dict[str, Json]:
+    @property
+    def config(self) -> Json:
         """Which configuration holds, and what is wrong with the one that does not."""
         if self._reload is None:
-            return {}
+            return None
         state = self._reload.state
         return {
-            "config": {
-                "loaded_at": stamp(state.loaded_at),
-                "refused_at": stamp(state.refused_at),
-                "faults": list(state.faults),
-                "next_start": list(state.next_start),
-            }
+            "loaded_at": stamp(state.loaded_at),
+            "refused_at": stamp(state.refused_at),
+            "faults": list(state.faults),
+            "next_start": list(state.next_start),
         }
 
     def _listen(self) -> Json:

@@ -97,7 +97,7 @@ _UNPAIR = Sql(delete(pairings).where(pairings.c.identity == text("row")))
 _LEAVE = Sql(
     delete(participants).where(
         _p.identity == text("row"),
-        _p.session_id.in_(select(_s.id).where(_s.started_at <= integer("at"))),
+        select(_s.id).where(_s.id == _p.session_id, _s.started_at <= integer("at")).correlate(participants).exists(),
     )
 )
 _NO_AUTHOR = Sql(
@@ -111,7 +111,9 @@ _NO_AUTHOR = Sql(
     )
     .values(author="")
 )
-_NO_CONSENT = Sql(delete(consents).where(_k.asker == text("row"), _k.state != "open"))
+_NO_CONSENT = Sql(
+    delete(consents).where(_k.turn_id.in_(select(_t.id).where(_t.author == text("row"))), _k.state != "open")
+)
 _LAST_ROW = Sql(select(func.coalesce(func.max(_i.id), 0)))
 _LAST_PART = Sql(select(func.coalesce(func.max(_d.id), 0)))
 _UNDONE = Sql(

@@ -89,7 +89,11 @@ _IN = Sql(
     .limit(count("most"))
 )
 _TURN = Sql(select(turns).where(_t.id == text("id")))
-_BY_REFERENCE = Sql(select(turns).where(_t.reference == text("reference")).order_by(_t.opened_at.desc()).limit(20))
+_TURNS = select(turns).where(_t.id < text("before")).order_by(_t.id.desc()).limit(count("window")).subquery()
+_BY_REFERENCE = Sql(select(_TURNS).where(_TURNS.c.reference == text("reference")).order_by(_TURNS.c.id.desc()))
+_NEXT_TURNS = Sql(select(func.min(_TURNS.c.id).label("id")).select_from(_TURNS))
+LATEST_TURN = "g"
+"""Behind every id of a turn."""
 _PART = Sql(select(deliveries).where(_d.id == integer("id")))
 _PARTS_OF_TURN = Sql(select(deliveries).where(_d.turn_id == text("turn")).order_by(_d.id))
 _PARTS_BY_MESSAGE = Sql(
@@ -203,8 +207,11 @@ def turn(tx: Tx, id_: str) -> list[Happened]:
     return [_happened(found) for found in tx.all(_TURN, id=id_)]
 
 
-def turns_by_reference(tx: Tx, reference: str) -> list[Happened]:
-    return [_happened(found) for found in tx.all(_BY_REFERENCE, reference=reference)]
+def turns_by_reference(tx: Tx, reference: str, before: str) -> tuple[list[Happened], str | None]:
+    """Of a window of turns before that id, newest first; and where the next window ends, None after the last one."""
+    found = tx.all(_BY_REFERENCE, reference=reference, before=before, window=WINDOW)
+    following = tx.one(_NEXT_TURNS, before=before, window=WINDOW)
+    return [_happened(row_) for row_ in found], following.text_or_none("id") if following is not None else None
 
 
 def part(tx: Tx, id_: int) -> list[Sent]:

@@ -15,6 +15,7 @@ from core.store.sql import Sql
 
 _ONE_DATABASE_ONLY = {
     "search._MATCHES": "sqlite", "search._INDEX": "sqlite", "search._UNINDEX": "sqlite",
+    "checks._TABLES": "sqlite", "checks._ORPHANS": "sqlite",
     "search._LIKE": "postgresql", "search._HAS_INDEX": "postgresql", "search._EMPTY_PENDING": "postgresql",
 }  # fmt: skip
 
@@ -52,7 +53,8 @@ _READ_WHOLE = {
     # Skipped at run time unless a foreign key is violated at that moment; and run only when two nodes race.
     "conversations._INSERT", "conversations._DELETE",
     # From a given entry on, and bounded.
-    "search._NEWEST", "search._AFTER",
+    "search._NEWEST", "search._AFTER", "checks._REFERRED", "forgotten._NO_NAME", "forgotten._NO_TEXT",
+    "lookups._BY_MESSAGE", "lookups._BY_DETAIL", "lookups._IN", "lookups._PARTS_BY_MESSAGE",
 }  # fmt: skip
 _LARGE = {
     "conversations", "keys", "sessions", "participants", "turns", "entries", "inbox", "deliveries", "attachments",

@@ -157,7 +157,6 @@ class House:
             random=self.random,
             notices=self.core.notices,
             running=AtWork(self.daemon, self.desk, self.core),
-            has_owners=bool(settings.access.owners),
         )
 
     async def start(self) -> None:

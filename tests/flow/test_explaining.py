@@ -57,6 +57,18 @@ async def test_a_reference_that_a_chat_was_shown_finds_its_turn(house: House) ->
         assert f"reference {reference}" in row["sentence"]
 
 
+async def test_a_reference_is_found_behind_many_turns(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.store.lookups.WINDOW", 3)
+    house.stage.on("break", raises(AgentError("broken")))
+    await house.say("break it")
+    reference = house.seen()[-1].partition("reference ")[2].rstrip(")")
+    for number in range(8):
+        await house.say(f"noise {number}", user="8")
+    assert (await told(house, reference))[0]["reference"] == reference
+    with pytest.raises(VerbFailed, match="nothing is known"):
+        await told(house, "ABCD2345")
+
+
 @pytest.mark.parametrize(
     ("how", "words"),
     [

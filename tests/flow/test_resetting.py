@@ -234,7 +234,7 @@ async def test_resume_brings_the_last_one_back(furnish: Furnish) -> None:
     back = await house.session()
     assert back.id == old.id
     assert back.started_at == back.last_human_at == house.clock.now()
-    assert house.seen()[-1] == "Back in “one” (1 messages)."
+    assert house.seen()[-1] == "Back in “one” (1 message)."
     await house.say("three")
     assert house.stage.asked[-1].history == (("user", "one"), ("assistant", "re: one"))
     ended = {session.id: session.end_reason for session in await house.sessions()}
@@ -362,7 +362,7 @@ async def test_c01_old_requests_are_closed_and_only_the_new_one_is_acted_on(hous
     assert [await house.fate(said) for said in old] == ["stale"] * 3
     assert house.stage.texts == ["slow", "slow", "good morning"]
     assert sum("too old" in text for text in house.seen()) == 1
-    assert "3 message(s)" in next(text for text in house.seen() if "too old" in text)
+    assert "3 messages" in next(text for text in house.seen() if "too old" in text)
 
 
 async def test_c01_failed_requests_are_not_asked_again(house: House) -> None:

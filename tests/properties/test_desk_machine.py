@@ -29,6 +29,7 @@ from tests.fakes.agents import STAGES, call
 from tests.flow.bot import Fault, GrowingBot
 from tests.flow.house import GROUP, House, Said
 from tests.flow.judges import answered_twice, judge, judge_asked, marks
+from tests.properties.operating import operate
 
 T = TypeVar("T")
 
@@ -196,6 +197,14 @@ class DeskMachine(RuleBasedStateMachine):
         if said.receipt.verdict in (Verdict.ACCEPTED, Verdict.REFUSED):
             assert receipt.verdict is Verdict.DUPLICATE
             assert receipt.row == said.row
+
+    # what whoever runs the desk does
+
+    @rule(place=st.sampled_from(PLACES), verb=st.sampled_from(["end", "send", "delete"]))
+    def operate(self, place: str, verb: str) -> None:
+        self.number += 1
+        key = f"main/group/{GROUP}" if place == GROUP else f"main/dm/{place}"
+        self.run(operate(self.house, key, verb, self.number))
 
     # what the world does
 

@@ -297,6 +297,21 @@ def test_what_needs_a_new_process_is_said(place: Place, server: ThreadedTelegram
     assert not (place.daemon.state / "other.db").exists()
 
 
+def test_the_command_says_what_became_of_it(place: Place, server: ThreadedTelegramServer) -> None:
+    place.write(config(place, telegram_bot(server)))
+    nobody = place.daemon.call("reload")
+    assert (nobody.returncode, nobody.stdout) == (1, "")
+    assert "no daemon runs" in nobody.stderr
+    place.daemon.start()
+    place.daemon.until_bot("up")
+    assert place.daemon.call("reload").stdout == "The new config holds.\n"
+    place.write("[desk]\nmax_turns = 0\n")
+    refused = place.daemon.call("reload")
+    assert refused.returncode == 78
+    assert "frontdesk.toml:2: [desk] max_turns" in refused.stderr
+    assert "holds." in refused.stderr
+
+
 def test_status_needs_no_good_config_while_the_daemon_runs(place: Place, server: ThreadedTelegramServer) -> None:
     place.write(config(place, telegram_bot(server)))
     place.daemon.start()

@@ -20,14 +20,8 @@ __all__ = ["AtRest", "AtWork", "Running", "Verbs", "stamp"]
 
 
 class Verbs:
-    """`has_owners`: the configuration names somebody, so the first approval makes no owner."""
-
-    def __init__(
-        self, store: Store, *, clock: Clock, random: Random, notices: Notices, running: Running, has_owners: bool
-    ) -> None:
-        self._means = Means(
-            store=store, clock=clock, random=random, notices=notices, running=running, has_owners=has_owners
-        )
+    def __init__(self, store: Store, *, clock: Clock, random: Random, notices: Notices, running: Running) -> None:
+        self._means = Means(store=store, clock=clock, random=random, notices=notices, running=running)
 
     def table(self) -> Mapping[str, Verb]:
         """By the names that requests over the socket use."""

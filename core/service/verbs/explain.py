@@ -6,6 +6,7 @@ that a chat was shown, or a session key.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
@@ -18,7 +19,7 @@ from core.service.verbs.sessions import key_of
 from core.store import conversations, lookups, sessions
 from core.store.conversations import ConversationId
 from core.store.engine import Store
-from core.store.lookups import WINDOW, Happened, Received, Sent, Where
+from core.store.lookups import LATEST_TURN, WINDOW, Happened, Received, Sent, Where
 from core.store.sessions import Session
 from core.store.sql import Tx
 
@@ -27,6 +28,8 @@ T = TypeVar("T")
 LATEST = 20
 """Messages of a conversation that are told, and findings of one id."""
 _PLACES = ("dm", "group")
+_REFERENCE = re.compile(r"[0-9A-Za-z]{8}")
+"""What chats are shown (`Random.token(8)`)."""
 
 
 def verbs(means: Means) -> Mapping[str, Verb]:
@@ -84,7 +87,7 @@ def _current(tx: Tx, where: Where) -> Session | None:
 
 async def _by_id(store: Store, asked: str) -> list[Json]:
     session = await store.read(lambda tx: sessions.find(tx, asked.lower()))
-    turns = await store.read(lambda tx: _turns(tx, asked))
+    turns = await _turns(store, asked)
     rows = await _rows(store, asked)
     parts = await _parts(store, asked)
     told: list[Json] = [_session(session)] if session is not None else []
@@ -95,8 +98,15 @@ async def _by_id(store: Store, asked: str) -> list[Json]:
     return told + [_delivery(part) for part in parts]
 
 
-def _turns(tx: Tx, asked: str) -> list[Happened]:
-    return lookups.turn(tx, asked.lower()) or lookups.turns_by_reference(tx, asked.upper())
+async def _turns(store: Store, asked: str) -> list[Happened]:
+    """The turn of that id, or those that a chat was told that reference of."""
+    found = await store.read(lambda tx: lookups.turn(tx, asked.lower()))
+    reference, before = asked.upper(), None if found or not _REFERENCE.fullmatch(asked) else LATEST_TURN
+    while before is not None and len(found) < LATEST:
+        upto = before
+        more, before = await store.read(lambda tx: lookups.turns_by_reference(tx, reference, upto))  # noqa: B023  # run at once
+        found += more
+    return found
 
 
 async def _rows(store: Store, asked: str) -> list[Received]:

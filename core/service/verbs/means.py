@@ -33,6 +33,10 @@ class Running(Status, Protocol):
     def runs(self) -> bool:
         """Does a daemon run?"""
 
+    @property
+    def has_owners(self) -> bool:
+        """Does the configuration name somebody, so that the first approval makes no owner?"""
+
     def parts(self, bot: BotName, text: str) -> tuple[str, ...]:
         """How this bot splits a text."""
 
@@ -45,14 +49,15 @@ class Running(Status, Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Means:
-    """`has_owners`: the configuration names somebody, so the first approval makes no owner."""
-
     store: Store
     clock: Clock
     random: Random
     notices: Notices
     running: Running
-    has_owners: bool
+
+    @property
+    def has_owners(self) -> bool:
+        return self.running.has_owners
 
 
 def stamp(at: datetime | None) -> str | None:

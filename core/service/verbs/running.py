@@ -36,6 +36,10 @@ class AtWork:
 
     runs = True
 
+    @property
+    def has_owners(self) -> bool:
+        return self._house.access.has_owners
+
     def __init__(self, status: Status, desk: Desk, house: House) -> None:
         self._status = status
         self._desk = desk
@@ -80,7 +84,8 @@ class AtRest:
 
     runs = False
 
-    def __init__(self, status: Status, store: Store, notices: Notices) -> None:
+    def __init__(self, status: Status, store: Store, notices: Notices, *, has_owners: bool) -> None:
+        self.has_owners = has_owners
         self._status = status
         self._store = store
         self._notices = notices

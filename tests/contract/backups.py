@@ -1,0 +1,109 @@
+"""Stores with something in them, their backups, and backups that are not what they should be."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import tarfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pysqlite3 import dbapi2 as sqlite
+
+from core.store import attachments, checks, conversations, entries, facts
+from core.store.archive import Manifest
+from core.store.backup import Order, back_up
+from core.store.engine import Store
+from core.store.files import Digest
+from core.store.open import DATABASE_FILE, database_at, open_store
+from core.store.restore import Restored, restore
+from core.store.sql import Tx
+from tests.contract.scenes import NOW, begin, converse, say
+
+MADE = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+@dataclass
+class Place:
+    """A store and where it is."""
+
+    url: str | None
+    state: Path
+
+    def open(self) -> Store:
+        return open_store(self.url, self.state)
+
+    def order(self, target: Path, *, force: bool = False) -> Order:
+        return Order(target=target, made_at=MADE, program="1.2.3", force=force)
+
+    def back_up(self, target: Path, *, force: bool = False) -> Manifest:
+        return back_up(database_at(self.url, self.state), self.state, self.order(target, force=force))
+
+    def restore(self, source: Path) -> Restored:
+        database = database_at(self.url, self.state)
+        done, said = restore(database, self.state, source, self.order(Path("replaced")), _ready)
+        assert said == "ready"
+        return done
+
+    def fill(self, word: str, data: bytes = b"picture") -> Digest:
+        """One conversation in which a word was said and a file is referred to."""
+        store = self.open()
+        digest = store.files.put(data)
+
+        def unit(tx: Tx) -> None:
+            session = begin(tx, converse(tx, word), f"session-{word}")
+            say(tx, session.id, word)
+            attachments.add(tx, session.id, digest, "image/png", len(data), NOW)
+
+        asyncio.run(store.write(unit))
+        store.close()
+        return digest
+
+    def words(self) -> list[str]:
+        """What was said in all sessions; the store is sound."""
+        store = self.open()
+        try:
+            assert asyncio.run(store.read(checks.check)) == []
+            return sorted(asyncio.run(store.read(_words)))
+        finally:
+            store.close()
+
+
+def _ready(tx: Tx) -> str:
+    facts.put(tx, "restored", "yes")
+    return "ready"
+
+
+def _words(tx: Tx) -> list[str]:
+    found = [conversations.find(tx, f"telegram/dm/{word}") for word in ("one", "two")]
+    sessions = [conversations.get(tx, one).session for one in found if one is not None]
+    return [entry.text for one in sessions if one is not None for entry in entries.of_session(tx, one)]
+
+
+def members(path: Path) -> dict[str, bytes]:
+    with tarfile.open(path) as tar:
+        return {info.name: file.read() for info in tar if (file := tar.extractfile(info)) is not None}
+
+
+def rewritten(path: Path, change: Callable[[dict[str, bytes]], Mapping[str, bytes]]) -> Path:
+    """The backup with other members, in the order given."""
+    target = path.with_suffix(".changed")
+    with tarfile.open(target, "w") as tar:
+        for name, data in change(members(path)).items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return target
+
+
+def spoil(place: Place) -> None:
+    """Something overwrites a page of the database."""
+    connection = sqlite.connect(str(place.state / DATABASE_FILE))
+    [[page]] = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'entries'")
+    [[size]] = connection.execute("PRAGMA page_size")
+    connection.close()
+    with (place.state / DATABASE_FILE).open("r+b") as file:
+        file.seek((int(page) - 1) * int(size))
+        file.write(b"\xff" * 128)
