@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import httpx
 import telegram
@@ -20,6 +19,7 @@ from telegram.request import HTTPXRequest
 
 from bots.telegram import inbound, outbound
 from config.settings import TelegramSettings
+from config.values import web_address
 from core.errors import BotError, BotRejected, PollConflict, SendError, Unknown
 from core.ports import Blamed, Clock, Finding, State, Writer
 from core.vocabulary import BotName, ChatKind, Message
@@ -87,7 +87,9 @@ class TelegramProbe:
         waits = f"{waiting} updates wait at Telegram" if waiting else "nothing waits at Telegram"
         if url:
             # Only its host: whoever made the address may have put the token into it.
-            detail = f"Telegram sends the messages to a web server, {urlsplit(url).hostname}; {waits}"
+            address = web_address(url)
+            host = address.hostname if address is not None else "of an unknown address"
+            detail = f"Telegram sends the messages to a web server, {host}; {waits}"
             do = "if a program there still uses this bot, stop it or use another token; `run` removes the webhook"
             return [self._finding("webhook", "warning", detail, do)]
         webhook = self._finding("webhook", "ok", f"none is set; {waits}")
@@ -152,7 +154,7 @@ class TelegramProbe:
     def _clock_skew(self) -> Finding:
         if not self._dates:
             return self._finding("clock", "warning", "Telegram's answer has no time to compare with")
-        theirs, ours = self._dates[-1]
+        theirs, ours = self._dates[0]
         skew_s = (ours - theirs).total_seconds()
         if abs(skew_s) <= _SKEW_S:
             return self._finding("clock", "ok", f"within {max(1, round(abs(skew_s)))} s of Telegram's")

@@ -16,6 +16,6 @@ QUESTIONS: Final = Questions(
             source="Open https://t.me/BotFather in Telegram, send /newbot, choose two names, and copy the token.",
         ),
     ),
-    own_id="a number; https://t.me/userinfobot tells it",
+    own_id="a number, as a bot like https://t.me/userinfobot tells it, and /whoami to this one once it runs",
     offer=("groups", "stream"),
 )

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 HOW_TO_ADD: Final = """\
 No bot is configured: this is the terminal.
-To add Telegram: get a token from https://t.me/BotFather, set TELEGRAM_BOT_TOKEN to it and start again.
+To add Telegram: get a token from https://t.me/BotFather, set TELEGRAM_BOT_TOKEN to it and start again; or let
+frontdesk init ask for it.
 """
 HOW_TO_ADD_A_MODEL: Final = """\
 No model is configured: the offline agent answers.
