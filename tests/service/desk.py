@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.crash.daemon import until
+from tests.crash.daemon import PATIENCE_S, until
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.service.machine import Entry, Machine
 
@@ -92,8 +92,8 @@ class Desk:
         return int(self.show("NRestarts"))
 
     @property
-    def process(self) -> str:
-        """Where inside the kernel tells of the main process."""
+    def proc(self) -> str:
+        """The folder inside where the kernel tells of the main process (proc(5))."""
         return f"/proc/{self.pid}"
 
     def state_of(self, bot: str) -> str:
@@ -102,7 +102,7 @@ class Desk:
         return next((str(one["state"]) for one in told["bots"] if one["name"] == bot), "")
 
     def until_bot(self, state: str, bot: str = "telegram") -> None:
-        until(lambda: self.state_of(bot) == state, f"{bot} is {state}: {self.log[-2000:]}")
+        self.until(lambda: self.state_of(bot) == state, f"{bot} is {state}")
 
     # what it said
 
@@ -120,5 +120,12 @@ class Desk:
     def log(self) -> str:
         return "\n".join(str(entry["MESSAGE"]) for entry in self.entries)
 
-    def until_logged(self, pattern: str, *, timeout_s: float = 30.0) -> None:
-        until(lambda: re.search(pattern, self.log) is not None, f"{pattern} in the journal", timeout_s=timeout_s)
+    def until_logged(self, pattern: str, *, timeout_s: float = PATIENCE_S) -> None:
+        self.until(lambda: re.search(pattern, self.log) is not None, f"{pattern} is logged", timeout_s=timeout_s)
+
+    def until(self, holds: Callable[[], bool], what: str, *, timeout_s: float = PATIENCE_S) -> None:
+        """Look until it is so; else the journal tells why not."""
+        try:
+            until(holds, what, timeout_s=timeout_s)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}; the journal says: {self.log[-3000:]}") from None

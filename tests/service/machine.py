@@ -89,7 +89,8 @@ def booted(root: Path, console: Path) -> Iterator[Machine]:
     """
     with console.open("wb") as out:
         process = subprocess.Popen(
-            ["unshare", "--mount", "sh", "-c", _BOOT, "sh", str(root)],
+            # It ends with the tests, however these end.
+            ["setpriv", "--pdeathsig=TERM", "unshare", "--mount", "sh", "-c", _BOOT, "sh", str(root)],
             stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
         )  # fmt: skip
     try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
-from tests.crash.daemon import until
 from tests.crash.scene import Talk
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.service.desk import OFFLINE, OPEN, Desk, telegram_bot
@@ -33,12 +34,20 @@ class Held:
 
 
 def held(desk: Desk) -> Held:
-    process = desk.machine.path(desk.process)
+    process = desk.machine.path(desk.proc)
     status = (process / "status").read_text(encoding="utf-8")
     memory, threads = (int(re.findall(rf"^{name}:\s+(\d+)", status, re.MULTILINE)[0]) for name in ("VmRSS", "Threads"))
-    opened = [str(path.readlink()) for path in (process / "fd").iterdir()]
+    opened = _opened(process / "fd")
     connections = sum(1 for name in opened if name.startswith("socket:"))
     return Held(memory_kib=memory, threads=threads, files=len(opened) - connections, connections=connections)
+
+
+def _opened(folder: Path) -> list[str]:
+    found = []
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            found.append(str(path.readlink()))
+    return found
 
 
 def reset_and_turn(talks: Sequence[Talk], desk: Desk, number: int) -> None:
@@ -46,10 +55,7 @@ def reset_and_turn(talks: Sequence[Talk], desk: Desk, number: int) -> None:
     for talk in talks:
         talk.type("/reset")
         talk.type(f"round {number}.")
-    until(
-        lambda: all(talk.count(f"round {number}.") == 1 for talk in talks),
-        f"round {number} is answered: {desk.log[-2000:]}",
-    )
+    desk.until(lambda: all(talk.count(f"round {number}.") == 1 for talk in talks), f"round {number} is answered")
 
 
 def test_c61_five_hundred_resets_and_turns_leave_memory_files_and_threads_as_they_were(desk: Desk) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.crash.daemon import until
 from tests.crash.scene import Talk
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.service.desk import CONFIG, OFFLINE, OPEN, SLEEPER, Desk, telegram_bot
@@ -37,7 +36,7 @@ def rewrite(desk: Desk, config: str) -> None:
 
 def answered(talk: Talk, desk: Desk, words: str, answer: str) -> None:
     talk.type(words)
-    until(lambda: talk.count(answer) == 1, f"{answer}: {talk.texts} {desk.log[-2000:]}")
+    desk.until(lambda: talk.count(answer) == 1, f"{words} is answered by {answer}")
 
 
 def goes_on(desk: Desk, process: int) -> bool:
@@ -51,7 +50,7 @@ def test_a_good_config_holds_from_the_next_message_on_in_the_same_process(runnin
     rewrite(running, OPEN + SLEEPER + telegram_bot(talk.server))
     running.until_logged("config_loaded")
     answered(talk, running, "and now", "done: and now")
-    until(lambda: goes_on(running, process), "it goes on")
+    running.until(lambda: goes_on(running, process), "it goes on")
 
 
 def test_a_faulty_config_is_named_and_the_one_before_it_goes_on(running: Desk, talk: Talk) -> None:
@@ -60,7 +59,7 @@ def test_a_faulty_config_is_named_and_the_one_before_it_goes_on(running: Desk, t
     running.until_logged("config_refused")
     answered(talk, running, "hello", "hello")
     assert talk.count("done:") == 0
-    until(lambda: goes_on(running, process), "it goes on")
+    running.until(lambda: goes_on(running, process), "it goes on")
     assert "max_turns" in running.call("status").stdout
     rewrite(running, OPEN + SLEEPER + telegram_bot(talk.server))
     running.until_logged("config_loaded")

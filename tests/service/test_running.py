@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.crash.daemon import until
 from tests.crash.scene import Talk
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.service.desk import OFFLINE, OPEN, STATE, Desk, telegram_bot
@@ -34,7 +33,7 @@ def running(desk: Desk, server: ThreadedTelegramServer) -> Desk:
 
 def answered(talk: Talk, desk: Desk, words: str) -> None:
     talk.type(words)
-    until(lambda: talk.count(words) == 1, f"{words} is answered: {desk.log[-2000:]}")
+    desk.until(lambda: talk.count(words) == 1, f"{words} is answered")
 
 
 def test_start_returns_when_it_is_ready_and_says_what_runs(desk: Desk) -> None:
@@ -61,7 +60,7 @@ def test_the_state_is_its_own_user_s_and_nobody_else_s(running: Desk) -> None:
     for path in running.machine.path(STATE).rglob("*"):
         assert path.lstat().st_uid == state.st_uid, path
         assert path.lstat().st_mode & 0o077 == 0, path
-    assert running.machine.path(running.process).stat().st_uid == state.st_uid
+    assert running.machine.path(running.proc).stat().st_uid == state.st_uid
 
 
 def test_the_journal_holds_json_lines_and_no_secret(running: Desk, server: ThreadedTelegramServer) -> None:
@@ -97,7 +96,7 @@ def test_what_root_wrote_while_it_was_stopped_locks_nothing(running: Desk, serve
 
 def test_it_can_write_nothing_but_its_state(running: Desk) -> None:
     """As the process sees the file systems, from inside its own namespaces."""
-    mounts = running.machine.path(f"{running.process}/mountinfo").read_text(encoding="utf-8").splitlines()
+    mounts = running.machine.path(f"{running.proc}/mountinfo").read_text(encoding="utf-8").splitlines()
     writable = {line.split()[4] for line in mounts if line.split()[5].startswith("rw")}
     assert any(place.endswith("/frontdesk") for place in writable)
     assert not writable & {"/", "/etc", "/usr", "/opt", "/home", "/root", "/var"}

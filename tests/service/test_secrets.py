@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.crash.daemon import until
 from tests.crash.scene import Talk
 from tests.fakes.models import Fail, Say, ThreadedModelServer
 from tests.fakes.models.replies import PLANTED_KEY, PLANTED_PATH
@@ -48,7 +47,7 @@ def test_c51_a_provider_s_words_reach_neither_the_chat_nor_the_journal(
 ) -> None:
     model.on("hello", Fail("bad_request", planted=True))
     talk.type("hello")
-    until(lambda: talk.count("reference ") == 1, f"told: {talk.texts} {running.log[-2000:]}")
+    running.until(lambda: talk.count("reference ") == 1, "told that something is wrong")
     [reference] = re.findall(r"\(reference ([A-Z0-9]{8})\)", talk.texts[-1])
     assert reference in running.log
     kept = b"".join(path.read_bytes() for path in running.machine.path(STATE).glob("frontdesk.db*"))
@@ -63,7 +62,7 @@ def test_c52_what_only_looks_like_a_secret_stays_as_it_is(
 ) -> None:
     model.on("names", Say(f"They are {', '.join(HARMLESS)}."))
     talk.type(f"names such as {' '.join(HARMLESS)}")
-    until(lambda: bool(talk.texts), f"answered: {running.log[-2000:]}")
+    running.until(lambda: talk.count(f"{HARMLESS[-1]}.") == 1, "answered to the end")
     shown = json.loads(running.call("sessions", "show", f"telegram/dm/{talk.chat.id}", "--json").stdout)
     [said] = [entry["text"] for entry in shown["entries"] if entry["kind"] == "user"]
     [answer] = [entry["text"] for entry in shown["entries"] if entry["kind"] == "assistant"]

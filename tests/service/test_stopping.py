@@ -37,8 +37,8 @@ def talk(server: ThreadedTelegramServer) -> Talk:
     return person(server)
 
 
-def until_said(talk: Talk, desk: Desk, words: str, *, timeout_s: float = 30.0) -> None:
-    until(lambda: talk.count(words) >= 1, f"{words}: {talk.texts} {desk.log[-2000:]}", timeout_s=timeout_s)
+def until_said(talk: Talk, desk: Desk, words: str) -> None:
+    desk.until(lambda: talk.count(words) >= 1, f"the chat says {words}")
 
 
 def until_typed(talk: Talk) -> None:
@@ -87,9 +87,9 @@ def test_c59_killed_in_a_turn_it_is_started_again_and_the_turn_has_one_end(runni
     until_typed(talk)
     first = running.pid
     running.systemctl("kill", "--signal=KILL", "frontdesk")
-    until(lambda: running.restarts == 1 and running.show("ActiveState") == "active", "it is started again")
+    running.until(lambda: running.restarts == 1 and running.show("ActiveState") == "active", "it is started again")
     assert running.pid != first
-    until(lambda: talk.count("done: wait 3") + talk.count(INTERRUPTED) >= 1, f"the turn ends: {running.log[-2000:]}")
+    running.until(lambda: talk.count("done: wait 3") + talk.count(INTERRUPTED) >= 1, "the turn ends")
     talk.type("and now")
     until_said(talk, running, "done: and now")
     assert talk.count("done: wait 3") + talk.count(INTERRUPTED) == 1
@@ -111,7 +111,7 @@ def test_c60_a_blocked_loop_is_ended_by_the_watchdog_and_its_turn_answered_by_th
     first = running.pid
     talk.type("block 120")
     running.until_logged(r"Watchdog timeout", timeout_s=WATCHDOG_S + 15)
-    until(lambda: running.restarts >= 1 and running.show("ActiveState") == "active", "it is started again")
+    running.until(lambda: running.restarts >= 1 and running.show("ActiveState") == "active", "it is started again")
     assert running.pid != first
     until_said(talk, running, "done: block 120")
     assert running.restarts == 1
