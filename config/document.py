@@ -11,6 +11,7 @@ from typing import Final
 
 from config.faults import ConfigFaults, Fault
 from config.lines import KeyPath, key_lines
+from config.reading import content_of
 
 _LIMIT_BYTES: Final = 4 * 1024 * 1024
 _AT_LINE: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)\Z")
@@ -31,6 +32,8 @@ class Document:
     path: Path | None = None
     tables: dict[str, object] = field(default_factory=dict, repr=False)
     lines: Mapping[KeyPath, int] = field(default_factory=dict, repr=False)
+    blank: bool = False
+    """There is a file, and nothing is in it, not even a remark."""
 
     @classmethod
     def read(cls, path: Path) -> Document:
@@ -38,11 +41,13 @@ class Document:
         text = _text_of(path)
         try:
             tables: dict[str, object] = tomllib.loads(text)
-            return cls(path=path, tables=tables, lines=key_lines(text))
+            return cls(path=path, tables=tables, lines=key_lines(text), blank=not text.strip())
         except tomllib.TOMLDecodeError as error:
             fault = _syntax_fault(path, text, str(error))
         except RecursionError:
             fault = Fault(file=str(path), line=None, option="", message="is nested too deeply")
+        except ValueError as error:  # a number of thousands of digits
+            fault = Fault(file=str(path), line=None, option="", message=f"cannot be read as TOML: {error}")
         raise ConfigFaults([fault])
 
     @property
@@ -61,8 +66,7 @@ class Document:
 def _text_of(path: Path) -> str:
     line, hint = None, ""
     try:
-        with path.open("rb") as stream:
-            content = stream.read(_LIMIT_BYTES + 1)
+        _, content = content_of(path, _LIMIT_BYTES)
         if len(content) <= _LIMIT_BYTES:
             # An editor's byte order mark is no part of the text.
             return content.decode("utf-8-sig").replace("\r\n", "\n")

@@ -24,6 +24,8 @@ _NO_TABLE: Final = frozenset({"model_type", "model_attributes_type", "mapping_ty
 _ABOUT_TABLES: Final = frozenset({"frontdesk", "extra_forbidden", "union_tag_not_found", "union_tag_invalid"})
 _YES: Final = frozenset({"true", "yes", "on", "1", "enabled"})
 _NO: Final = frozenset({"false", "no", "off", "0", "disabled"})
+_TOML_BITS: Final = 64
+"""Of an integer, at least (https://toml.io/en/v1.0.0#integer)."""
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?\Z")
 _ITEM: Final = re.compile(r"[^\s,;\[\]\"']+")
 _MISSING: Final = {
@@ -62,6 +64,8 @@ def _path(loc: KeyPath) -> KeyPath:
 
 def _words(error: ErrorDetails, path: KeyPath) -> tuple[str, str]:
     context, given = error.get("ctx", {}), error["input"]
+    if isinstance(given, int) and given.bit_length() > _TOML_BITS:
+        given = None  # Python refuses to write it out
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
     match error["type"]:
         case "frontdesk":

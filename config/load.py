@@ -17,7 +17,7 @@ from config.explain import explain
 from config.faults import ConfigFaults, Fault, option_name
 from config.lines import KeyPath
 from config.model_names import DEFAULT_MODELS
-from config.places import config_file, own_config_file, state_directory
+from config.places import Written, config_file, own_config_file, state_directory
 from config.settings import Settings
 from config.sources import Sources
 from config.zones import LOCAL, machine_zone
@@ -52,6 +52,10 @@ class Loaded:
     again: Callable[[], Loaded] = field(repr=False, compare=False)
     """Reads the same file anew, and raises as `load` does: also if it is not there any more."""
 
+    def written(self) -> Written | None:
+        """The version of the file that is there now."""
+        return None if self.path is None else Written.of(self.path)
+
 
 def state_directory_of(state: Path | None) -> Path:
     """The state directory, absolute, by `--state` and the environment alone: a daemon that runs is found there whatever
@@ -82,11 +86,14 @@ def surroundings(config: Path | None) -> Surroundings:
     return Surroundings(config=path, zone=machine_zone(os.environ), environ=dict(os.environ))
 
 
-def load(*, config: Path | None, state: Path | None, environ: Mapping[str, str] | None = None) -> Loaded:
+def load(
+    *, config: Path | None, state: Path | None, environ: Mapping[str, str] | None = None, again: bool = False
+) -> Loaded:
     """Reads the config: `--config` and `--state` as given, the rest from `environ` (None: the process's).
 
-    It changes nothing, so it serves a reload as well as a start. Reads files: call it before the loop runs, or on a
-    thread. Raises `ConfigFaults` with every fault at once.
+    It changes nothing, so it serves a reload as well as a start; `again`: a daemon runs on what was read before, so
+    that a file with nothing in it is one that somebody is about to write. Reads files: call it before the loop runs, or
+    on a thread. Raises `ConfigFaults` with every fault at once.
     """
     environ = os.environ if environ is None else environ
     faults: list[Fault] = []
@@ -100,6 +107,8 @@ def load(*, config: Path | None, state: Path | None, environ: Mapping[str, str] 
             document = Document.read(path)
     except ConfigFaults as found:
         raise ConfigFaults([*faults, *found.faults]) from None
+    if again and document.blank:
+        faults.append(Fault(file=document.name, line=None, option="", message="is empty", hint="write it, and reload"))
     reading = _Reading(document, environ)
     settings = reading.settings()
     if settings is None or faults:
@@ -107,7 +116,7 @@ def load(*, config: Path | None, state: Path | None, environ: Mapping[str, str] 
     return Loaded(
         settings=settings, path=document.path, state_dir=state_dir, warnings=tuple(reading.warnings),
         manager=_manager(environ),
-        again=partial(load, config=document.path or config, state=state, environ=environ),
+        again=partial(load, config=document.path or config, state=state, environ=environ, again=True),
     )  # fmt: skip
 
 

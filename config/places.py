@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from config.faults import ConfigFaults, Fault
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
+    """One version of a file. `at_s`: when it was written, in seconds since the epoch."""
+
+    at_s: float
+    size: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> Written | None:
+        """The version that is there; None where none can be seen."""
+        try:
+            found = path.stat()
+        except OSError:
+            return None
+        return cls(at_s=found.st_mtime, size=found.st_size, inode=found.st_ino)
+
 
 _SYSTEM_WIDE: Final = Path("/etc/frontdesk/frontdesk.toml")
 

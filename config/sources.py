@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from config.lines import KeyPath
+from config.reading import content_of
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _CREDENTIAL: Final = re.compile(r"[A-Za-z0-9_.-]{1,255}\Z")
@@ -111,8 +112,7 @@ ACCOUNT: Final = "the account that runs frontdesk"
 
 def _read(path: Path, hint: str) -> str:
     try:
-        with path.open("rb") as stream:
-            content = stream.read(_SECRET_LIMIT_BYTES + 1)
+        _, content = content_of(path, _SECRET_LIMIT_BYTES)
     except OSError as error:
         raise wrong(f"{path} cannot be read: {error.strerror or 'no such file'}", hint) from None
     if len(content) > _SECRET_LIMIT_BYTES:

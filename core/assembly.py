@@ -87,7 +87,7 @@ def _spec(name: str, agent: AgentSettings, settings: Settings, pepper: str) -> A
     match agent:
         case ModelAgentSettings():
             secrets = [*(secret for _, secret in secrets_in(agent)), *filter(None, [settings.network.proxy])]
-            told: object = [agent.model_dump(mode="json"), [_secret_digest(secret, pepper) for secret in secrets]]
+            told: object = [name, agent.model_dump(mode="json"), [_secret_digest(secret, pepper) for secret in secrets]]
             return AgentSpec(
                 name=name, backend=agent.backend, model=agent.model, models=agent.choices,
                 instructions=agent.instructions or "", digest=_digest(told),

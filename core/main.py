@@ -54,7 +54,7 @@ def version() -> str:
     return importlib.metadata.version("frontdesk")
 
 
-async def serve(loaded: Loaded, *, stdin: bool) -> int:
+async def serve(loaded: Loaded, signals: Signals, *, stdin: bool) -> int:
     """Run the daemon until SIGTERM or SIGINT, or with `stdin` until that input has ended; the exit code.
 
     Raises `ConfigError` and `StoreError` with words that say what to do.
@@ -65,21 +65,21 @@ async def serve(loaded: Loaded, *, stdin: bool) -> int:
     async with AsyncExitStack() as stack:
         store = open_store(loaded.settings.store.url_in(loaded.state_dir), loaded.state_dir)
         stack.callback(store.close)
-        daemon = Daemon(loaded, store, logbook, SystemClock(), stdin=stdin)
+        daemon = Daemon(loaded, store, logbook, signals, stdin=stdin)
         return await daemon.run(stack)
 
 
 class Daemon:
     """One run of the desk."""
 
-    def __init__(self, loaded: Loaded, store: Store, logbook: Logs, clock: SystemClock, *, stdin: bool) -> None:
+    def __init__(self, loaded: Loaded, store: Store, logbook: Logs, signals: Signals, *, stdin: bool) -> None:
         self._loaded = loaded
         self._store = store
         self._logbook = logbook
-        self._clock = clock
+        self._clock = clock = SystemClock()
         self._random = SystemRandom(clock)
         self._stdin = stdin
-        self._signals = Signals()
+        self._signals = signals
         self._notifier = Notifier(loaded.manager.socket)
         self._lost = False
         self.terminal = TerminalBot(
@@ -101,17 +101,20 @@ class Daemon:
         """Start in the order of dependence; the stack undoes it backwards."""
         self._signals.listen()
         approve = f"frontdesk --state {shlex.quote(str(self._loaded.state_dir))} people approve"
-        reading = Reading(settings=self._read_again, open_bot=self._open_bot, approve_command=approve)
+        reading = Reading(
+            settings=self._read_again, written=self._loaded.written, open_bot=self._open_bot, approve_command=approve
+        )
         staff = await self._assemble(reading)
         reload = Reload(self._loaded.settings, reading, staff)
         status = DaemonStatus(staff.house, staff.health, reload, self._logbook.troubles)
         await self._start(stack, staff, reload, status)
         self._notifier.ready(status.line)
         staff.health.on_change = lambda: self._notifier.status(status.line)
-        self._begin(stack, self._reload_when_told(reload, status), "reload")
+        reloads = self._begin(stack, self._reload_when_told(reload, status), "reload")
         if (watchdog_s := self._loaded.manager.watchdog_s) is not None:
             self._begin(stack, self._notifier.watch(watchdog_s), "watchdog")
         await self._signals.stop.wait()
+        reloads.cancel()
         if self._lost:
             return 1
         await self._drain(staff.desk, reload.settings.desk.drain_s)
@@ -170,13 +173,14 @@ class Daemon:
             watching = watched(settings.listen, staff.house, staff.desk, staff.health, version())
             status.listener = await stack.enter_async_context(watching)
 
-    def _begin(self, stack: AsyncExitStack, work: Coroutine[None, None, None], name: str) -> None:
+    def _begin(self, stack: AsyncExitStack, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
         """Go on with it until the end."""
         task = asyncio.create_task(work, name=name)
         stack.callback(task.cancel)
+        return task
 
     async def _reload_when_told(self, reload: Reload, status: DaemonStatus) -> None:
-        while True:
+        while not self._signals.stop.is_set():
             await self._signals.reload.wait()
             self._signals.reload.clear()
             try:
@@ -193,7 +197,8 @@ class Daemon:
             if status.listener is not None:
                 await status.listener.move(reload.settings.listen)
         finally:
-            self._notifier.ready(status.line)
+            if not self._signals.stop.is_set():
+                self._notifier.ready(status.line)
         return status.config
 
     async def _drain(self, desk: Desk, drain_s: float) -> None:

@@ -10,12 +10,15 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 import structlog
 
 from config.faults import ConfigFaults
+from config.places import Written
 from config.settings import BotSettings, Settings
 from core.agents.registry import Agents
+from core.aside import aside
 from core.assembly import MIB, SettingsPolicies, access_of, agents_of, rules_of
 from core.desk.desk import Desk
 from core.desk.house import House
@@ -28,6 +31,12 @@ from core.store.sql import Tx
 from core.vocabulary import BotName
 
 log = structlog.get_logger("frontdesk.config")
+
+
+MOST_FAULTS = 50
+"""That are kept and shown."""
+SETTLED_S, TRIES = 0.3, 30
+"""A file that was written just now is read when nobody has written it for so long; after so many looks, as it is."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +57,8 @@ class Reading:
 
     settings: Callable[[], Settings]
     """As at the start, from the same places; blocking. Raises `ConfigFaults`."""
+    written: Callable[[], Written | None]
+    """Tells one version of the file from another; None: there is no file."""
     open_bot: Callable[[BotName, BotSettings], Bot]
     approve_command: str
 
@@ -68,6 +79,8 @@ class Reload:
 
     def __init__(self, settings: Settings, reading: Reading, staff: Staff) -> None:
         self.settings = settings
+        self._first = settings
+        """What the process began with."""
         self.state = ConfigState(loaded_at=staff.house.clock.now())
         self._reading = reading
         self._staff = staff
@@ -78,8 +91,9 @@ class Reload:
         """Read the configuration again; what holds then. A faulty one changes nothing but `state`."""
         async with self._one_at_a_time:
             try:
-                settings = await asyncio.to_thread(self._reading.settings)
-                agents = await asyncio.to_thread(self._tried, settings)
+                await self._until_settled()
+                settings = await aside(self._reading.settings)
+                agents = await aside(partial(self._tried, settings))
                 accounts = await self._house.store.read(lambda tx: _accounts(tx, settings))
             except (ConfigFaults, ConfigError, StoreError) as fault:
                 self._refuse(fault)
@@ -87,14 +101,27 @@ class Reload:
                 await self._adopt(settings, agents, accounts)
             return self.state
 
+    async def _until_settled(self) -> None:
+        """Half a file may be a whole config: one without the bots that come in its other half."""
+        clock, seen = self._house.clock, self._reading.written()
+        for _ in range(TRIES):
+            if seen is None or clock.now().timestamp() - seen.at_s > SETTLED_S:
+                return
+            await clock.sleep(SETTLED_S)
+            before, seen = seen, self._reading.written()
+            if seen == before:
+                return
+
     def _tried(self, settings: Settings) -> Agents:
         agents = agents_of(settings, before=self._house.agents)
         agents.check()
         return agents
 
     def _refuse(self, fault: Exception) -> None:
-        faults = tuple(str(fault).splitlines())
-        log.error("config_refused", faults=len(faults), first=faults[0], holds_since=self.state.loaded_at.isoformat())
+        found = str(fault).splitlines()
+        more = [f"and {len(found) - MOST_FAULTS} more: frontdesk check"] if len(found) > MOST_FAULTS else []
+        faults = (*found[:MOST_FAULTS], *more)
+        log.error("config_refused", faults=len(found), first=faults[0], holds_since=self.state.loaded_at.isoformat())
         self.state = replace(self.state, refused_at=self._house.clock.now(), faults=faults)
 
     async def _adopt(self, settings: Settings, agents: Agents, accounts: Mapping[str, str]) -> None:
@@ -102,8 +129,7 @@ class Reload:
         before, self.settings = self.settings, settings
         wanted = settings.spoken_to
         leaving = [name for name, old in before.spoken_to.items() if not self._stays(name, old, wanted.get(name))]
-        for name in leaving:
-            await self._staff.supervisor.dismiss(BotName(name))
+        await asyncio.gather(*(self._staff.supervisor.dismiss(BotName(name)) for name in leaving))
         self._adopt_rules(settings, agents)
         await agents.take_over()
         for name in wanted:
@@ -111,7 +137,7 @@ class Reload:
                 bot = self._reading.open_bot(BotName(name), wanted[name])
                 self._staff.supervisor.engage(bot, self._staff.desk, accounts[name])
         self._staff.schedule.adopt(settings.session.sweep_s)
-        self.state = ConfigState(loaded_at=self._house.clock.now(), next_start=_fixed(before, settings, self.state))
+        self.state = ConfigState(loaded_at=self._house.clock.now(), next_start=_fixed(self._first, settings))
         log.info("config_loaded", bots=list(settings.bots), left=leaving, next_start=list(self.state.next_start))
 
     def _stays(self, name: str, old: BotSettings, new: BotSettings | None) -> bool:
@@ -139,10 +165,10 @@ def _accounts(tx: Tx, settings: Settings) -> dict[str, str]:
     return {name: facts.account_of(tx, name) for name in settings.spoken_to}
 
 
-def _fixed(before: Settings, now: Settings, state: ConfigState) -> tuple[str, ...]:
-    """What this process can't change any more; what waited for the next start already still does."""
+def _fixed(first: Settings, now: Settings) -> tuple[str, ...]:
+    """What differs from what the process began with, and can't be changed any more."""
     changed: Mapping[str, bool] = {
-        "[store] url": before.store != now.store,
-        "the terminal bot's name": before.terminal != now.terminal,
+        "[store] url": first.store != now.store,
+        "the terminal bot's name": first.terminal != now.terminal,
     }
-    return tuple(dict.fromkeys((*state.next_start, *(option for option, differs in changed.items() if differs))))
+    return tuple(option for option, differs in changed.items() if differs)

@@ -39,6 +39,7 @@ BOUNDARIES: Final = {
     "agent with a model, summary": ("core/agents/compaction.py", "sum_up"),
     "tool server": ("core/agents/tool_server.py", "ToolServer._live"),
     "reload": ("core/main.py", "Daemon._reload_when_told"),
+    "work aside": ("core/aside.py", "_do"),
     "instant command": ("core/desk/instants.py", "Instants._text"),
 }
 """Where everything may be caught, each with its reason at the line. A handler that ends in `raise` needs none."""

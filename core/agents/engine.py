@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from functools import partial
 
 import anyio._backends._asyncio  # noqa: F401  # the first request would, and others wait meanwhile
 import structlog
@@ -20,6 +21,7 @@ from core.agents.quiet import quieten
 from core.agents.role import Role
 from core.agents.station import Station
 from core.agents.tool_status import ToolServerStatus
+from core.aside import aside
 from core.errors import ConfigError, ModelUnfit
 from core.store.entries import Entry
 
@@ -37,7 +39,7 @@ class Engine:
         agents = tuple(agents)
         load(_models(agents))
         self._stations = {agent.name: Station(agent, self._providers) for agent in agents}
-        self._retiring: set[Station] = set()
+        self._leaving: set[Station] = set()
         self.faults: list[str] = []
         """What is wrong with models as they are configured, in words for whoever runs the desk."""
         self._make_models()
@@ -61,20 +63,23 @@ class Engine:
         """Another configuration holds from now on. What stays as it was stays open; turns that run end as they
         began."""
         agents = tuple(agents)
-        await asyncio.to_thread(load, _models(agents))
-        before, self._stations = self._stations, {}
-        for agent in agents:
-            known = before.get(agent.name)
-            if known is not None and known.agent.digest == agent.digest:
-                self._stations[agent.name] = before.pop(agent.name)
-                continue
-            self._stations[agent.name] = station = Station(agent, self._providers)
-            station.toolbox.start()
+        await aside(partial(load, _models(agents)))
+        known = (*self._leaving, *self._stations.values())
+        free = {station.agent.digest: station for station in known if station.is_open}
+        self._stations = {
+            agent.name: free.pop(agent.digest) if agent.digest in free else self._opened(agent) for agent in agents
+        }
+        for station in self._stations.values():
+            station.keep()
         self._make_models()
-        self._retiring.update(before.values())
-        for station in before.values():
-            await station.retire()
-        self._retiring = {station for station in self._retiring if station.is_open}
+        for station in free.values():
+            station.retire()
+        self._leaving = {station for station in known if not station.is_gone} - set(self._stations.values())
+
+    def _opened(self, agent: Configured) -> Station:
+        station = Station(agent, self._providers)
+        station.toolbox.start()
+        return station
 
     async def tidy(self) -> None:
         """Let go of what nobody needed for a while."""
@@ -120,8 +125,7 @@ class Engine:
             raise ModelUnfit(str(fault)) from fault
 
     async def close(self) -> None:
-        for station in (*self._stations.values(), *self._retiring):
-            await station.toolbox.close()
+        await asyncio.gather(*(station.close() for station in (*self._stations.values(), *self._leaving)))
         await self._providers.close()
 
 

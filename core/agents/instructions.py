@@ -9,6 +9,7 @@ from pathlib import Path
 
 import structlog
 
+from config.reading import content_of
 from core.errors import ConfigError
 
 log = structlog.get_logger("frontdesk.agents")
@@ -80,9 +81,8 @@ def _look(path: Path, known: _Version | None) -> _Found | None:
 
 def _read(path: Path) -> _Found:
     """The version is from before the reading: what is written meanwhile makes another one."""
-    with path.open("rb") as stream:
-        version = _version(os.fstat(stream.fileno()))
-        content = stream.read(LIMIT_BYTES + 1)
+    found, content = content_of(path, LIMIT_BYTES)
+    version = _version(found)
     if len(content) > LIMIT_BYTES:
         raise _NoText("larger than 1 MiB")
     text = content.decode("utf-8-sig")

@@ -83,8 +83,9 @@ class Providers:
             known = self._chosen[agent.digest, name] = self._choose(agent, names)
         return known
 
-    async def retire(self, digest: str) -> None:
-        """The agent of this digest is configured no more: close what served nobody else."""
+    def release(self, digest: str) -> list[httpx2.AsyncClient]:
+        """The agent of this digest is configured no more: what served nobody else, for the caller to close."""
+        free = []
         for key in [key for key in self._chosen if key[0] == digest]:
             del self._chosen[key]
         for configuration, users in list(self._users.items()):
@@ -93,7 +94,8 @@ class Providers:
                 del self._users[configuration]
                 _, client = self._providers.pop(configuration)
                 if client is not None:
-                    await client.aclose()
+                    free.append(client)
+        return free
 
     def _choose(self, agent: Configured, names: tuple[str, ...]) -> Chosen:
         models = [self._model(agent, one) for one in names]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -12,7 +13,7 @@ from core.agents.toolbox import Toolbox
 
 class Station:
     """Lives on the agents' loop. A turn that works here keeps its models and its tool servers to its end, whatever the
-    configuration says meanwhile."""
+    configuration says meanwhile; nobody waits for what is closed after it."""
 
     def __init__(self, agent: Configured, providers: Providers) -> None:
         self.agent = agent
@@ -20,6 +21,7 @@ class Station:
         self._providers = providers
         self._workers = 0
         self._retired = False
+        self._closing: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def work(self) -> AsyncIterator[None]:
@@ -29,19 +31,39 @@ class Station:
             yield
         finally:
             self._workers -= 1
-            await self._close_if_left()
+            self._close_if_left()
 
-    async def retire(self) -> None:
-        """It is configured no more: close it once nobody works here."""
+    def keep(self) -> None:
+        """It is configured, maybe again."""
+        self._retired = False
+
+    def retire(self) -> None:
+        """It is configured no more: it closes once nobody works here."""
         self._retired = True
-        await self._close_if_left()
+        self._close_if_left()
 
     @property
     def is_open(self) -> bool:
-        """Somebody works here, or may."""
-        return self._workers > 0 or not self._retired
+        """It has not begun to close."""
+        return self._closing is None
 
-    async def _close_if_left(self) -> None:
-        if self._retired and not self._workers:
+    @property
+    def is_gone(self) -> bool:
+        return self._closing is not None and self._closing.done()
+
+    def _close_if_left(self) -> None:
+        if self._retired and not self._workers and self._closing is None:
+            self._closing = asyncio.create_task(self._close(), name=f"agent {self.agent.name} closes")
+
+    async def _close(self) -> None:
+        clients = self._providers.release(self.agent.digest)  # at once: the same may be configured again meanwhile
+        await self.toolbox.close()
+        for client in clients:
+            await client.aclose()
+
+    async def close(self) -> None:
+        """The process ends."""
+        if self._closing is not None:
+            await self._closing
+        else:
             await self.toolbox.close()
-            await self._providers.retire(self.agent.digest)

@@ -12,6 +12,7 @@ import typer
 
 from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
 from core.errors import NotRunning
+from core.service.signals import Signals
 
 if TYPE_CHECKING:
     from config.load import Loaded
@@ -30,6 +31,7 @@ config/frontdesk.example.toml shows every option.
 
 def run(context: typer.Context, config: ConfigOption = None, state: StateOption = None) -> None:
     """Run the desk until it is told to stop."""
+    signals = Signals()
     loaded = place_of(context, config, state).load()
     from core.main import serve
 
@@ -41,7 +43,9 @@ def run(context: typer.Context, config: ConfigOption = None, state: StateOption 
         offline = all(agent.backend == "offline" for agent in loaded.settings.agents.values())
         said = HOW_TO_ADD + HOW_TO_ADD_A_MODEL if offline else HOW_TO_ADD
         print(said, file=sys.stdout if person else sys.stderr, flush=True)
-    raise typer.Exit(asyncio.run(serve(loaded, stdin=stdin)))
+    code = asyncio.run(serve(loaded, signals, stdin=stdin))
+    signals.over()
+    raise typer.Exit(code)
 
 
 def chat(context: typer.Context, config: ConfigOption = None, state: StateOption = None) -> None:
@@ -98,7 +102,7 @@ async def _chat(loaded: Loaded) -> int:
     try:
         return await attach(loaded)
     except NotRunning:
-        return await serve(loaded, stdin=True)
+        return await serve(loaded, Signals(), stdin=True)
 
 
 def _has_no_bots(loaded: Loaded) -> bool:

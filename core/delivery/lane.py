@@ -170,16 +170,13 @@ class Lane:
 
     async def _deliver(self, posted: Posted) -> None:
         """Until the first part in the queue has its fate, or waits for another try."""
-        bot = self._workshop.bots.get(self.bot)
-        if bot is None or self.pace is None:
+        if self._rests or self._workshop.bots.get(self.bot) is None:
             await self._rest()
             return
-        if self._rests:
-            await self._rest()
-        if self._workshop.is_held(self.bot):
-            await self._still(self._workshop.held[self.bot].wait())
         await self._wait(posted)
-        posted = self._queue[0]
+        bot, posted = self._workshop.bots.get(self.bot), self._queue[0]
+        if bot is None:  # it left meanwhile
+            return
         if posted.role == deliveries.UNKNOWN_NOTICE and not await accepts(bot, posted):
             await self._later(posted, LONGEST_BACKOFF_S / 4, NotSent("the chat takes nothing yet"))
             return
@@ -192,8 +189,8 @@ class Lane:
             await self._settle(posted, await hand_over(bot, posted))
 
     async def _wait(self, posted: Posted) -> None:
-        """For the part's own time, then for the chat's pace, which counts it at once: lanes share their account's.
-        Waits are monotonic: a wall clock that jumps changes only what another process wrote."""
+        """For the part's own time, then until the bot may send and for the chat's pace, which counts it at once: lanes
+        share their account's. Waits are monotonic: a wall clock that jumps changes only what another process wrote."""
         clock = self._workshop.clock
         if posted.not_before is not None and self._resume_at is None:
             wait = min((posted.not_before - clock.now()).total_seconds(), LONGEST_WAIT_S)
@@ -203,6 +200,8 @@ class Lane:
             self._resume_at = None
             self._queue[0] = replace(posted, not_before=None)
         while (pace := self.pace) is not None:
+            if self._workshop.is_held(self.bot):
+                await self._still(self._workshop.held[self.bot].wait())
             now = clock.monotonic()
             wait = pace.send_in(now)
             if wait <= 0:

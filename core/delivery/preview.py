@@ -19,6 +19,10 @@ from core.store.deliveries import Parcel, Posted
 log = structlog.get_logger("frontdesk.delivery")
 
 
+HELD_S = 1.0
+"""How often a preview looks whether its bot may send again."""
+
+
 class _Stage(Enum):
     WAITING = auto()
     SENDING = auto()
@@ -121,8 +125,8 @@ class Preview:
     async def _send_first(self, bot: Bot) -> None:
         await self._lane.quiet()
         await self._may(edit=False)
-        text = self._part(bot)
-        if not text:
+        bot, text = self._bot() or bot, self._part(bot)
+        if not text or self._lane.pace is None:
             self._stage = _Stage.OVER
             return
         self._spend()
@@ -178,11 +182,13 @@ class Preview:
             self._lane.pace.spend(self._workshop.clock.monotonic())
 
     async def _may(self, *, edit: bool) -> None:
-        """Wait for the chat's pace."""
-        clock, pace = self._workshop.clock, self._lane.pace
-        while pace is not None and not self._is(_Stage.OVER):
+        """Wait until the bot may send, and for the chat's pace."""
+        clock = self._workshop.clock
+        while (pace := self._lane.pace) is not None and not self._is(_Stage.OVER):
             now = clock.monotonic()
             wait = pace.edit_in(now) if edit else pace.send_in(now)
+            if self._workshop.is_held(self._lane.bot):
+                wait = max(wait, HELD_S)
             if wait <= 0:
                 return
             await clock.sleep(wait)

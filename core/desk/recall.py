@@ -36,7 +36,8 @@ class BrokenAgent:
 async def recall(house: House, admitted: Admitted, *, anew: bool = False) -> CachedAgent:
     """With `anew` (another attempt at a turn) the cache is not asked."""
     conversation, turn = admitted.conversation, admitted.turn
-    spec = await house.agents.fresh(conversation.agent, turn.agent, conversation.model)
+    agents = house.agents  # another configuration may hold before this one has been looked through
+    spec = await agents.fresh(conversation.agent, turn.agent, conversation.model)
     signature = sign(admitted.session, admitted.head, spec)
     if not anew:
         cached = house.cache.take(conversation.id, signature)
@@ -44,7 +45,7 @@ async def recall(house: House, admitted: Admitted, *, anew: bool = False) -> Cac
             return cached
     try:
         past = await _past(house, admitted) if admitted.head else []
-        agent = house.agents.make(spec)
+        agent = agents.make(spec)
     except StoreError:
         raise
     except Exception as fault:  # agent: a log that can't be folded or a factory that fails is told like any fault

@@ -68,9 +68,7 @@ class RunningTurn:
         self._typed_s = float("-inf")
         self._typing: asyncio.Task[None] | None = None
         self._lane = house.outbox.lane(self.turn.address.bot, self.turn.address.chat, self.turn.kind).lease()
-        self._preview = Preview(
-            house.outbox.workshop, self._lane, _preview_parcel(admitted), self._scribe, inherited
-        )
+        self._preview = Preview(house.outbox.workshop, self._lane, _preview_parcel(admitted), self._scribe, inherited)
         self._shows = self._preview.possible
         self._given_up_s: float | None = None
         self._task: asyncio.Task[None] = asyncio.create_task(self._consume(), name="turn")

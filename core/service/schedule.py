@@ -118,14 +118,15 @@ class Chores:
 
     async def redate(self) -> None:
         """After the reset policy has changed, give open sessions their new end."""
-        digest = self._house.policies.digest
-        if await self._house.store.read(lambda tx: facts.get(tx, POLICY)) == digest:
-            return
-        after: str | None = ""
-        while after is not None:
-            after = await self._house.store.write(_redate(after, self._house))
-        await self._house.store.write(lambda tx: facts.put(tx, POLICY, digest))
-        log.info("sessions_redated")
+        store = self._house.store
+        dated_by = await store.read(lambda tx: facts.get(tx, POLICY))
+        while (digest := self._house.policies.digest) != dated_by:  # it may change again meanwhile
+            after: str | None = ""
+            while after is not None:
+                after = await store.write(_redate(after, self._house))
+            await store.write(partial(facts.put, name=POLICY, value=digest))
+            dated_by = digest
+            log.info("sessions_redated")
 
 
 def _redate(after: str, house: House) -> Callable[[Tx], str | None]:
@@ -209,6 +210,8 @@ async def _guarded(job: Callable[[], Awaitable[None]], tally: Tally, clock: Cloc
         failed = False
     except StoreError:
         log.exception("chore_store_fault", chore=job.__name__)
+    except asyncio.CancelledError:  # the scheduler ends, and would take this for a fault of the chore
+        return
     except Exception:  # sweep: a fault in one chore stops no other
         log.exception("chore_fault", chore=job.__name__)
     tally.chore_done(job.__name__, clock.monotonic() - began_s, failed=failed)

@@ -22,7 +22,7 @@ State = Literal["starting", "up", "degraded", "failed"]
 REJECTED_PAUSE_S = 300.0
 """A refused token is tried again this often."""
 FAULT_PAUSE_S = (1.0, 60.0)
-LEAVE_S = 10.0
+LEAVE_S = 2.0
 """How long a bot that leaves may take for what it is sending."""
 
 

@@ -13,6 +13,7 @@ import core.main
 from config.load import Loaded
 from core.agents.backend import ModelBackend
 from core.cli.app import main
+from core.service.signals import Signals
 from tests.bench.lateness import Ticks
 
 AFTER_S = 0.5
@@ -23,7 +24,7 @@ _warm = ModelBackend.warm
 _reports: list[asyncio.Task[None]] = []
 
 
-async def serve(loaded: Loaded, *, stdin: bool) -> int:
+async def serve(loaded: Loaded, signals: Signals, *, stdin: bool) -> int:
     ticks = Ticks()
 
     def warm(backend: ModelBackend) -> None:
@@ -35,7 +36,7 @@ async def serve(loaded: Loaded, *, stdin: bool) -> int:
             _warm(backend)
 
     ModelBackend.warm = warm  # type: ignore[method-assign, assignment]  # the daemon itself tells nobody when it begins
-    return await _serve(loaded, stdin=stdin)
+    return await _serve(loaded, signals, stdin=stdin)
 
 
 async def _report(backend: ModelBackend, ticks: Ticks) -> None:

@@ -209,3 +209,8 @@ def test_whatever_stands_in_an_option_of_a_tool_server_it_is_settings_or_a_fault
         except ConfigFaults as found:
             for row in str(found).split("\n"):
                 assert re.match(rf"{re.escape(str(desk.file))}:3: \[\[?\w", row), (written, row)
+
+
+def test_a_number_too_long_to_be_written_out_is_a_fault_like_any(desk: Desk) -> None:
+    with pytest.raises(ConfigFaults, match="must be text in quotes"):
+        desk.load(f"[desk]\nname = 0x{'f' * 5000}\n")

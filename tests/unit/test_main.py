@@ -12,6 +12,7 @@ from core.chance import SystemRandom
 from core.clock import SystemClock
 from core.main import Daemon
 from core.service.logs import Logs, Mask, Troubles
+from core.service.signals import Signals
 from core.service.supervisor import BotHealth
 from core.store.engine import Store
 from core.vocabulary import BotName
@@ -33,7 +34,7 @@ def test_the_network_s_proxy_reaches_every_bot_that_names_none(tmp_path: Path, s
     file = tmp_path / "frontdesk.toml"
     file.write_text(CONFIG, encoding="utf-8")
     loaded = load(config=file, state=tmp_path, environ={})
-    daemon = Daemon(loaded, sqlite_store, Logs(mask=Mask(()), troubles=Troubles()), SystemClock(), stdin=False)
+    daemon = Daemon(loaded, sqlite_store, Logs(mask=Mask(()), troubles=Troubles()), Signals(), stdin=False)
     found = []
     for name in ("one", "two"):
         bot = daemon.bots[BotName(name)]
