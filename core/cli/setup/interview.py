@@ -17,7 +17,7 @@ from core.errors import BotRejected, VerbFailed
 from core.ports import Questions
 
 if TYPE_CHECKING:
-    from core.cli.init import Given
+    from core.cli.setup.given import Given
     from core.cli.setup.plan import Plan
     from core.cli.setup.seat import Seat
 

@@ -14,7 +14,7 @@ from core.cli.setup.trying import Verdict, sentence, try_model
 from core.errors import VerbFailed
 
 if TYPE_CHECKING:
-    from core.cli.init import Given
+    from core.cli.setup.given import Given
     from core.cli.setup.seat import Seat
 
 _CALLED: Final = {"api_key": "the key", "base_url": "the address"}
