@@ -231,7 +231,8 @@ async def offline(loaded: Loaded) -> AsyncIterator[Mapping[str, Verb]]:
     url = loaded.settings.store.url_in(loaded.state_dir)
     if not exists(url, loaded.state_dir):
         raise VerbFailed(
-            f"no desk has run here ({loaded.state_dir}); start one with `frontdesk run`, or name another --state"
+            f"no desk has run here ({loaded.state_dir}); start one with `frontdesk run`, or the installed service with "
+            "`systemctl start frontdesk`, or name another --state"
         )
     store, notices = open_store(url, loaded.state_dir), Notices(loaded.settings.desk.language)
     try:
