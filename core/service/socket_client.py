@@ -37,7 +37,8 @@ async def connect(
             reader, writer = await asyncio.open_unix_connection(address, limit=_ANSWER_LIMIT)
     except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError) as fault:
         raise NotRunning(
-            f"no daemon runs on {path.parent}; start it with: frontdesk run (the installed service: systemctl start frontdesk)"
+            f"no daemon runs on {path.parent}; start it with: frontdesk run (the installed service: "
+            "systemctl start frontdesk)"
         ) from fault
     except PermissionError as fault:
         raise VerbFailed(f"you may not use {path}; its owner may") from fault
