@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -14,6 +15,10 @@ import pytest
 from core.store.engine import Store
 from core.store.open import DATABASE_FILE, open_store
 from tests.secrets import shown_in
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # What a shell runs in the background ignores it, and so would every process that a test starts and interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 POSTGRES = os.environ.get("FRONTDESK_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/test")
 
