@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import Annotated, Final, NoReturn
 
 import typer
@@ -78,6 +79,7 @@ def _frontdesk(
 def main() -> None:
     """The console script. Exit codes: 0 done, 1 failed, 2 usage, 78 config."""
     _fill_closed_streams()
+    _write_anywhere()
     try:
         app(prog_name="frontdesk")
     except (ConfigFaults, ConfigError) as fault:
@@ -107,6 +109,13 @@ def _end(code: int, words: str) -> NoReturn:
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(code)
+
+
+def _write_anywhere() -> None:
+    """What the terminal's encoding lacks is shown by its code, and costs no verb its end."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _fill_closed_streams() -> None:

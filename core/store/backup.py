@@ -64,6 +64,8 @@ def back_up(database: SqliteDatabase | PostgresDatabase, state: Path, order: Ord
     target = order.target.absolute()
     if isinstance(database, SqliteDatabase) and not has_content(database.path):
         raise StoreError(f"there is no store in {state}; name another with --state")
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        raise StoreError(f"{target} is no regular file; name one that is not there yet")
     if target.exists() and not order.force:
         raise _taken(target)
     try:

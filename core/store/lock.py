@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 from pathlib import Path
 from typing import Protocol
 
 from core.errors import StoreError, StoreLocked
 from core.store.ownership import adopt
+
+LOOKS, LOOK_S = 20, 0.05
+"""How often, and how far apart, a lock that somebody holds is tried."""
 
 
 class ProcessLock(Protocol):
@@ -56,6 +60,18 @@ class FileLocks:
             os.close(file)
 
 
+def _lock(file: int) -> None:
+    """Whoever holds it may be a verb of the command line, which takes moments."""
+    for _ in range(LOOKS):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(LOOK_S)
+        else:
+            return
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def _lock_file(path: Path) -> int:
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -63,7 +79,7 @@ def _lock_file(path: Path) -> int:
     except OSError as error:
         raise StoreError(f"the lock file {path} can't be opened ({error.strerror})") from error
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(file)
     except BlockingIOError as error:
         pid = os.pread(file, 32, 0).decode("ascii", "replace").strip()
         os.close(file)

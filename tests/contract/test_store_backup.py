@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,3 +117,21 @@ def test_progress_is_told_to_the_end(here: Place, tmp_path: Path) -> None:
         done = [(at, total) for name, at, total in told if name == step]
         assert done == sorted(done)
         assert done[-1][0] >= 3_000_000
+
+
+@pytest.mark.parametrize("kind", ["a link", "a folder", "a pipe"])
+def test_what_is_no_regular_file_is_never_replaced(here: Place, tmp_path: Path, kind: str) -> None:
+    here.fill("one")
+    target, other = tmp_path / "copy", tmp_path / "other"
+    other.write_text("kept")
+    match kind:
+        case "a link":
+            target.symlink_to(other)
+        case "a folder":
+            target.mkdir()
+        case _:
+            os.mkfifo(target)
+    with pytest.raises(StoreError, match="is no regular file"):
+        here.back_up(target, force=True)
+    assert other.read_text() == "kept"
+    assert target.is_symlink() or not target.is_file()

@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import psycopg
@@ -18,6 +19,7 @@ from core.errors import ConfigError, StoreCorrupt, StoreError, StoreLocked, Stor
 from core.store import facts
 from core.store.damage import COPIES
 from core.store.engine import Store
+from core.store.lock import FileLocks
 from core.store.open import DATABASE_FILE, LOCK_FILE, database_at, open_store
 from tests.contract.scenes import begin, converse, say
 
@@ -307,3 +309,12 @@ def test_an_empty_file_is_a_new_store(tmp_path: Path) -> None:
     (tmp_path / DATABASE_FILE).touch()
     open_store(None, tmp_path).close()
     assert (tmp_path / LOCK_FILE).read_text() == ""
+
+
+def test_a_lock_that_is_held_for_a_moment_is_waited_for(tmp_path: Path) -> None:
+    """By a verb of the command line, which must not keep the daemon from starting."""
+    held = FileLocks([tmp_path / "lock"])
+    timer = threading.Timer(0.2, held.release)
+    timer.start()
+    FileLocks([tmp_path / "lock"]).release()
+    timer.join()

@@ -365,3 +365,14 @@ def test_input_is_a_pipe_or_our_own_terminal_but_not_dev_null() -> None:
         assert not stdin_is_open(slave)
     for descriptor in (reading, writing, master, slave):
         os.close(descriptor)
+
+
+async def test_what_the_encoding_lacks_costs_no_verb_its_end(tmp_path: Path) -> None:
+    async with running(tmp_path):
+        words = [*MAIN, "--state", str(tmp_path), "sessions", "show", "terminal/local"]
+        environ = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii:strict"}
+        done = await asyncio.to_thread(
+            subprocess.run, words, capture_output=True, text=True, env=environ, timeout=DEADLINE_S, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()

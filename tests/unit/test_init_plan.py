@@ -232,3 +232,12 @@ def test_a_service_that_is_not_there_can_not_be_started(plan: Plan) -> None:
 def test_a_config_of_its_own_is_not_the_service_s(service_plan: Plan, tmp_path: Path) -> None:
     place = replace(service_plan.place, config=tmp_path / "mine.toml")
     assert not Plan.here(place, service_plan.unit).for_service
+
+
+def test_each_config_of_a_folder_has_secrets_of_its_own(plan: Plan, tmp_path: Path) -> None:
+    other = Plan.here(Place(config=tmp_path / "home/second.toml", state=tmp_path / "state"))
+    usual = {file.path for file in plan.written(choices()).secrets}
+    others = {file.path for file in other.written(choices()).secrets}
+    assert {path.parent for path in usual} == {tmp_path / "home/secrets"}
+    assert {path.parent for path in others} == {tmp_path / "home/second.secrets"}
+    assert "file:second.secrets/" in other.written(choices()).config.text

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.cli.setup.seat import Seat
 
 SECRETS: Final = "secrets"
+USUAL: Final = "frontdesk.toml"
 _READ_BY_SERVICE: Final = 0o644
 """The service runs as a user of its own, and nothing secret is in it."""
 _OWN: Final = 0o600
@@ -99,10 +100,15 @@ class Plan:
 
     @property
     def _secrets(self) -> Path:
-        return self.unit.secrets if self.for_service else self.config.parent / SECRETS
+        return self.unit.secrets if self.for_service else self.config.parent / self._folder
 
     def _reference(self, name: str) -> str:
-        return f"credential:{name}" if self.for_service else f"file:{SECRETS}/{name}"
+        return f"credential:{name}" if self.for_service else f"file:{self._folder}/{name}"
+
+    @property
+    def _folder(self) -> str:
+        """Of the config's own secrets: another config beside it may have others under the same names."""
+        return SECRETS if self.config.name == USUAL else f"{self.config.stem}.{SECRETS}"
 
     def _handing_over(self, secrets: Sequence[File]) -> File:
         """The unit's drop-in; what it hands over besides stays."""

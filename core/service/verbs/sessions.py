@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from core.desk.commands.effects import TITLE_LIMIT
@@ -14,12 +14,15 @@ from core.errors import VerbFailed
 from core.service.notices import Notices
 from core.service.socket import Json, Verb
 from core.service.verbs.means import Means, argument, stamp
-from core.store import attachments, chores, conversations, entries, left, sessions
+from core.store import attachments, chores, conversations, deliveries, entries, left, sessions
 from core.store.conversations import ConversationId
 from core.store.entries import Entry
 from core.store.sessions import Session
 from core.store.sql import Tx
 
+WORTH_SENDING = timedelta(days=1)
+"""An answer that could not be sent for longer may be dropped with its session."""
+MOST_UNSENT = 1_000
 MOST_SESSIONS = 10_000
 
 
@@ -179,21 +182,35 @@ async def _end_as(means: Means, session: Session, reason: str) -> None:
     await means.running.end(order)
 
 
+def _unsent(tx: Tx, conversation: ConversationId, now: datetime) -> int:
+    """How many parts the next start would still send; what is older than that can go."""
+    return sum(
+        part.conversation == conversation and now - part.created_at < WORTH_SENDING
+        for bot, chat, _ in deliveries.unsent_chats(tx, conversation)
+        for part in deliveries.unsent(tx, bot, chat, after=0, most=MOST_UNSENT)
+    )
+
+
 async def _delete(means: Means, args: Mapping[str, Json]) -> Json:
     """Delete a session whole, with its search rows and its files; one that goes on is ended first."""
     key = argument(args, "key")
     session = await means.store.read(lambda tx: find_session(tx, key))
     line = await means.store.read(lambda tx: _line_of(tx, session.id))
+    now = means.clock.now()
+    if not means.running.runs and (unsent := await means.store.read(lambda tx: _unsent(tx, session.conversation, now))):
+        raise VerbFailed(
+            f"nothing was deleted: {unsent} of the answers there were not sent yet; start the desk, so that they go "
+            "out, and try again"
+        )
     if session.ended_at is None:
         await _end_as(means, session, DELETED)
     digests = await means.store.read(lambda tx: attachments.of_session(tx, session.id))
     if not means.running.runs:
-        now = means.clock.now()
         await means.store.write(lambda tx: left.keep_back_in(tx, session.conversation, DELETED, now))
     if not await means.store.write(lambda tx: chores.delete_session(tx, session.id)):
         raise VerbFailed(
             f"{session.id} has ended, and was not deleted: a message waits there, or an answer can't be sent yet "
-            f"(`frontdesk explain {line['key']}` says what); try again when that is over, or while the desk is stopped"
+            f"(`frontdesk explain {line['key']}` says what); try again when that is over"
         )
     await chores.remove_files(means.store, digests, means.clock.now())
     means.running.tell_log("session_deleted", session=session.id, messages=session.messages, entries=session.head)
