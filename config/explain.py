@@ -13,10 +13,11 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from config.agents import AGENT_BACKENDS
+from config.bots import PLATFORMS, BotPart
 from config.faults import option_name
 from config.lines import KeyPath
 from config.model_names import DEFAULT_MODELS, LIST_OR_TABLE
-from config.settings import PLATFORMS, BotPart, Settings
+from config.settings import Settings
 from config.sources import shown
 
 _TAGGED: Final[Mapping[str, Mapping[str, type[BaseModel]]]] = {"bots": PLATFORMS, "agents": AGENT_BACKENDS}

@@ -23,7 +23,18 @@ from config.sources import Sources
 from config.zones import LOCAL, machine_zone
 
 # The variables that switch on a bot: its platform, and the option that the variable fills.
-_BOT_VARIABLES: Final = {"TELEGRAM_BOT_TOKEN": ("telegram", "token")}
+_BOT_VARIABLES: Final = {
+    "TELEGRAM_BOT_TOKEN": ("telegram", "token"),
+    "DISCORD_BOT_TOKEN": ("discord", "token"),
+    "SLACK_BOT_TOKEN": ("slack", "bot_token"),
+}
+# What a bot needs besides: without it the variable switches on nothing.
+_NEEDED_BESIDES: Final = {"SLACK_BOT_TOKEN": "SLACK_APP_TOKEN"}
+# Variables for a bot that is there, in the file or switched on by those above.
+_MORE_VARIABLES: Final = {
+    "SLACK_APP_TOKEN": ("slack", "app_token"),
+    "SLACK_SIGNING_SECRET": ("slack", "signing_secret"),
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -151,6 +162,8 @@ class _Reading:
             self._refuse_names(bots)
             for variable, (platform, option) in _BOT_VARIABLES.items():
                 self._fill_from(variable, platform, option, bots)
+            for variable, (platform, option) in _MORE_VARIABLES.items():
+                self._fill_from(variable, platform, option, bots, begins=False)
         if "agents" not in tables:
             self._add_agent(tables)
         # Tables that are not there are not validated, and so "local" would not be resolved in them.
@@ -188,18 +201,21 @@ class _Reading:
                 hint = "the bot's name is NAME of [bots.NAME]"
                 self.faults.append(self._entry(("bots", name, "name"), "unknown option", hint))
 
-    def _fill_from(self, variable: str, platform: str, option: str, bots: dict[str, object]) -> None:
-        value = self._environ.get(variable)
+    def _fill_from(
+        self, variable: str, platform: str, option: str, bots: dict[str, object], *, begins: bool = True
+    ) -> None:
+        value, besides = self._environ.get(variable), _NEEDED_BESIDES.get(variable)
+        begins = begins and (besides is None or bool(self._environ.get(besides)))
         ours = {
             name: table
             for name, table in bots.items()
             if isinstance(table, dict) and table.get("platform", name) == platform
         }
-        if value == "" and not ours:
+        if value == "" and not ours and begins:
             self._warn((), f"{variable} is empty: it switches on no bot", f"set or unset {variable}")
         if not value:
             return
-        if not ours and platform not in bots:
+        if not ours and platform not in bots and begins:
             bots[platform] = {option: f"env:{variable}"}
             self._from_environ.add(("bots", platform))
         elif len(ours) == 1:

@@ -10,20 +10,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import time
 from pathlib import Path
-from typing import Annotated, ClassVar, Final, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from config.agents import AgentSettings, OfflineAgentSettings
+from config.bots import (
+    PLATFORMS,
+    BotSettings,
+    DirectAccess,
+    PlatformPart,
+    ResetMode,
+    ResetOverride,
+    TerminalSettings,
+)
 from config.lines import KeyPath
 from config.part import Part
 from config.secret import Secret, secrets_in
-from config.sources import Sources, shown, wrong
+from config.sources import wrong
+from config.speech import SpeechSettings
 from config.values import (
     Addresses,
-    BotToken,
     Count,
-    Groups,
     Hours,
     Identities,
     Minutes,
@@ -33,14 +41,11 @@ from config.values import (
     ShownName,
     StoreUrl,
     TimeOfDay,
-    WebRoot,
     ZoneName,
 )
 from config.zones import LOCAL
 
 ChatKind = Literal["direct", "group", "thread"]
-DirectAccess = Literal["pairing", "allow", "open", "off"]
-ResetMode = Literal["none", "idle", "daily", "both"]
 BusyMode = Literal["queue", "steer", "interrupt"]
 
 _T = TypeVar("_T")
@@ -102,16 +107,6 @@ class AccessSettings(Part):
     """Direct messages of strangers: a code for an owner to approve, only listed people, everybody, nobody."""
     owners: Identities = ()
     allow: Identities = ()
-
-
-class ResetOverride(Part):
-    """A reset table that changes only what it sets."""
-
-    mode: ResetMode | None = None
-    idle_minutes: Minutes | None = None
-    at: TimeOfDay | None = None
-    timezone: ZoneName | None = None
-    announce: bool | None = None
 
 
 class ResetSettings(Part):
@@ -190,69 +185,6 @@ class RetentionSettings(Part):
     """Since a session's last message; None: never."""
 
 
-class BotPart(Part):
-    """What every bot has."""
-
-    name: str
-    """NAME of `[bots.NAME]`; no option of its own."""
-    agent: str = "default"
-    reset: ResetOverride = ResetOverride()
-
-    DESK_ONLY: ClassVar = frozenset({"agent", "direct", "groups", "reset"})
-    """What the desk goes by and the bot itself does not know."""
-
-    def serves_as(self, other: BotPart) -> bool:
-        """Whether a bot made from these settings would do as one made from the other."""
-        names = type(self).model_fields.keys() - self.DESK_ONLY
-        return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in names)
-
-    @field_validator("agent")
-    @classmethod
-    def _agent_exists(cls, agent: str, info: ValidationInfo) -> str:
-        known = info.context.agents if isinstance(info.context, Sources) else None
-        if known is not None and agent not in known:
-            raise wrong(f"there is no agent {shown(agent)}", f"there is: {', '.join(sorted(known))}")
-        return agent
-
-
-class TelegramSettings(BotPart):
-    """A bot on Telegram, made by https://t.me/BotFather."""
-
-    platform: Literal["telegram"] = "telegram"
-    token: BotToken
-    api_base: WebRoot = "https://api.telegram.org"
-    """The Bot API server, without `/bot`."""
-    file_base: WebRoot | None = None
-    """Where its files are; None: `api_base` + `/file`."""
-    mode: Literal["polling"] = "polling"
-    groups: Groups = ()
-    """Ids of the groups where the bot may answer."""
-    direct: DirectAccess | None = None
-    """None: as `[access]` says."""
-    stream: bool = True
-    """Whether an answer grows while it is written."""
-    proxy: Proxy | None = None
-    """None: the network's."""
-
-    @property
-    def file_root(self) -> str:
-        """Where this bot's files are, without `/bot`."""
-        return self.file_base or f"{self.api_base}/file"
-
-
-class TerminalSettings(BotPart):
-    """Chat in the terminal. Whoever sits at the machine needs no pairing."""
-
-    direct: ClassVar[DirectAccess] = "open"
-    proxy: ClassVar[None] = None
-
-    platform: Literal["terminal"] = "terminal"
-
-
-BotSettings = Annotated[TelegramSettings | TerminalSettings, Field(discriminator="platform")]
-PLATFORMS: Final[Mapping[str, type[BotPart]]] = {"telegram": TelegramSettings, "terminal": TerminalSettings}
-
-
 class Settings(Part):
     """The whole config file. `Settings()` is what serves without one, with "local" taken as UTC."""
 
@@ -265,6 +197,7 @@ class Settings(Part):
     cache: CacheSettings = CacheSettings()
     mailbox: MailboxSettings = MailboxSettings()
     agents: Mapping[Name, AgentSettings] = {"default": OfflineAgentSettings()}
+    speech: SpeechSettings = SpeechSettings()
     retention: RetentionSettings = RetentionSettings()
     bots: Mapping[Name, BotSettings] = {}
 
@@ -331,11 +264,9 @@ class Settings(Part):
         for bot in self.bots.values():
             if bot.agent not in self.agents:
                 raise wrong(f'[bots.{bot.name}] agent: there is no agent "{bot.agent}"')
-        tokens = [bot.token for bot in self.bots.values() if isinstance(bot, TelegramSettings)]
+        tokens = [bot.secret_of_account for bot in self.bots.values() if isinstance(bot, PlatformPart)]
         if len(set(tokens)) < len(tokens):
-            raise wrong(
-                "two bots have one token, and Telegram serves only one of them", "keep one, or make a second token"
-            )
+            raise wrong("two bots have one token, and each message would be answered twice", "keep one of the two")
         if sum(bot.platform == "terminal" for bot in self.bots.values()) > 1:
             raise wrong("there are two terminal bots, and one terminal", "keep one")
         return self

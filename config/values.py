@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import time
 from ipaddress import ip_network
 from pathlib import Path
@@ -19,6 +20,8 @@ from config.zones import LOCAL, checked_zone
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
 _AT: Final = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])\Z")
 _GROUP: Final = re.compile(r"-[1-9][0-9]{0,19}\Z")
+_SNOWFLAKE: Final = re.compile(r"[1-9][0-9]{0,19}\Z")
+_CHANNEL: Final = re.compile(r"[CGT][A-Z0-9]{2,}\Z")
 _FACTORY: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*\Z")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9:_-]+\Z")
 _TEXT_LIMIT_BYTES: Final = 1024 * 1024
@@ -89,6 +92,59 @@ def _group(given: object) -> str:
     if isinstance(given, str) and "," in given:
         raise wrong("holds a list inside text", "write each id by itself: [-1001, -1002]")
     raise wrong("is no Telegram group", "write the group's id, a negative number, as in groups = [-1001234567890]")
+
+
+def _snowflake(given: object) -> str:
+    text = str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+    if isinstance(text, str) and _SNOWFLAKE.match(text):
+        return text
+    raise wrong(
+        "is no id of a channel or server", 'turn on Developer Mode in Discord, "Copy ID", and write ["1234567890"]'
+    )
+
+
+def _channel(given: object) -> str:
+    if isinstance(given, str) and _CHANNEL.match(given):
+        return given
+    raise wrong(
+        "is no id of a channel",
+        'it stands at the end of "View channel details" in Slack, as in groups = ["C0123456789"]',
+    )
+
+
+def _slack_token(prefix: str, what: str) -> Callable[[Secret], Secret]:
+    def checked(token: Secret) -> Secret:
+        if not token.reveal().startswith(prefix):
+            raise wrong(f"is no {what}: it does not begin with {prefix}", "copy it from https://api.slack.com/apps")
+        return token
+
+    return checked
+
+
+def _socket_root(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        good = parts.scheme in {"ws", "wss"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise wrong("is no address of a gateway", 'write it as in "wss://gateway.discord.gg"')
+    return text.rstrip("/")
+
+
+def _public_root(text: str) -> str:
+    root = _web_root(text)
+    if not root.startswith("https://"):
+        raise wrong(
+            "begins not with https://", "Telegram delivers to nothing else; put a proxy with TLS before [listen]"
+        )
+    return root
+
+
+def _emoji(text: str) -> str:
+    if not text.strip() or len(text) > 32 or not text.replace("\ufe0f", "").replace("\u200d", "").isprintable():
+        raise wrong("is no emoji", 'write one, as in "\N{EYES}"')
+    return text.strip()
 
 
 def _factory(text: str) -> str:
@@ -194,4 +250,11 @@ StoreUrl = Annotated[PrivateUrl, AfterValidator(_store)]
 Proxy = Annotated[PrivateUrl, AfterValidator(_proxy)]
 Identities = Annotated[tuple[Annotated[Identity, BeforeValidator(parse_identity)], ...], BeforeValidator(listed)]
 Groups = Annotated[tuple[Annotated[str, BeforeValidator(_group)], ...], BeforeValidator(listed)]
+Snowflakes = Annotated[tuple[Annotated[str, BeforeValidator(_snowflake)], ...], BeforeValidator(listed)]
+Channels = Annotated[tuple[Annotated[str, BeforeValidator(_channel)], ...], BeforeValidator(listed)]
+SlackBotToken = Annotated[Secret, AfterValidator(_slack_token("xoxb-", "bot token"))]
+SlackAppToken = Annotated[Secret, AfterValidator(_slack_token("xapp-", "app-level token"))]
+SocketRoot = Annotated[str, AfterValidator(_socket_root)]
+PublicRoot = Annotated[str, AfterValidator(_public_root)]
+Emoji = Annotated[str, AfterValidator(_emoji)]
 Addresses = Annotated[tuple[Annotated[str, AfterValidator(_address)], ...], BeforeValidator(listed)]

@@ -10,8 +10,9 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from config.agents import AgentSettings, ModelAgentSettings, ModuleAgentSettings
+from config.bots import TerminalSettings
 from config.secret import Secret, secrets_in
-from config.settings import Settings, TerminalSettings
+from config.settings import Settings
 from core.agents.agent import AgentSpec
 from core.agents.backend import ModelBackend
 from core.agents.cache import AgentCache

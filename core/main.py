@@ -13,8 +13,9 @@ import structlog
 
 from bots import open_bot
 from bots.terminal.bot import TERMINAL, TerminalBot
+from config.bots import BotSettings
 from config.load import Loaded
-from config.settings import BotSettings, Settings
+from config.settings import Settings
 from core.assembly import furnish
 from core.chance import SystemRandom
 from core.clock import SystemClock

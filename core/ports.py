@@ -20,6 +20,7 @@ from core.vocabulary import (
     Press,
     Receipt,
     RowId,
+    Sender,
     TurnEvent,
     UserId,
 )
@@ -95,6 +96,19 @@ class CanType(Protocol):
 
 
 @runtime_checkable
+class ShowsWork(Protocol):
+    async def working(self, address: Address, doing: str) -> None:
+        """Show in a few plain words what an answer is waiting for; "" for nothing in particular. It stands until the
+        next call, or until something is sent there. Raises `SendError`; never retried."""
+
+
+@runtime_checkable
+class HasTitles(Protocol):
+    async def entitle(self, address: Address, title: str) -> None:
+        """Name what is talked about there, where the platform shows such a name. Raises `SendError`; never retried."""
+
+
+@runtime_checkable
 class CanReact(Protocol):
     async def react(self, address: Address, message: MessageId, emoji: str) -> None:
         """Put one reaction on a person's message. Raises `SendError`; never retried."""
@@ -113,31 +127,30 @@ class CanFetch(Protocol):
 
 
 @runtime_checkable
-class CanFetchSince(Protocol):
-    def fetch_since(
-        self, address: Address, last: MessageId | None, oldest: datetime
-    ) -> AsyncIterator[Sequence[Inbound]]:
-        """What was said after `last` and sent after `oldest`, oldest first, in batches."""
+class LimitsUploads(Protocol):
+    def upload_limit(self, address: Address) -> int:
+        """Bytes that one file may have there, where that differs from chat to chat."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommandHelp:
-    """One line of a platform's command menu."""
+    """One command, for a platform's menu. `argument`: what it takes, as in "text" or "n|title|id", "" for nothing; with
+    `needs_argument` it does nothing without one. `private`: what it answers is for the one who asked. `completes`:
+    `Desk.complete` knows what its argument may be."""
 
     name: str
     summary: str
-
-
-@runtime_checkable
-class HasMenu(Protocol):
-    async def set_commands(self, commands: Sequence[CommandHelp]) -> None:
-        """Offer these commands in the platform's menu, in this order."""
+    argument: str = ""
+    needs_argument: bool = False
+    private: bool = False
+    completes: bool = False
 
 
 @runtime_checkable
 class AnswersPresses(Protocol):
-    async def answer(self, press: Press, text: str) -> None:
-        """End the button's waiting sign, with a word for the one who pressed."""
+    async def answer(self, press: Press, text: str, *, over: bool) -> None:
+        """End the button's waiting sign, with a word for the one who pressed. `over`: the buttons of its message do
+        nothing any more and are taken away. Raises `SendError`; never retried."""
 
 
 @runtime_checkable
@@ -155,11 +168,29 @@ class ServesHttp(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Principal:
-    """On whose behalf something is read or done: `bot`, and one of its chats or clients."""
+    """On whose behalf something is read: a person, in a chat. `address` may name no chat ("") where the platform asks
+    outside of one."""
 
-    bot: BotName
-    chat: ChatId
-    user: UserId | None
+    address: Address
+    kind: ChatKind
+    sender: Sender
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choice:
+    """What the argument of a command may be. `value` is what is typed, `label` what people read, plain text."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Haunt:
+    """Where people talk with a bot. `heard_at`: when something that was said there was last stored."""
+
+    address: Address
+    kind: ChatKind
+    heard_at: datetime
 
 
 class Health(Protocol):
@@ -193,6 +224,25 @@ class Desk(Protocol):
     @property
     def commands(self) -> Sequence[CommandHelp]:
         """The command table, for menus."""
+
+    async def complete(self, principal: Principal, command: str, typed: str) -> Sequence[Choice]:
+        """What the argument of a command may be for this person, best first, up to 25; nothing for strangers. Raises
+        `StoreError`."""
+
+    async def haunts(self, bot: BotName, most: int) -> Sequence[Haunt]:
+        """Where people last talked with this bot, the latest first: what a platform that redelivers nothing is asked
+        for after a gap. Raises `StoreError`."""
+
+    @property
+    def oldest(self) -> datetime:
+        """What was sent before then is not acted on any more."""
+
+    async def recall(self, bot: BotName, name: str) -> str | None:
+        """What the bot last wrote down under this name. Raises `StoreError`."""
+
+    async def note(self, bot: BotName, name: str, value: str) -> None:
+        """Write something down that the bot needs over restarts (a digest of what it registered): a few kilobytes at
+        most, and nothing that people said. Raises `StoreError`."""
 
     @property
     def health(self) -> Health:

@@ -14,9 +14,10 @@ from functools import partial
 
 import structlog
 
+from config.bots import BotSettings
 from config.faults import ConfigFaults
 from config.places import Written
-from config.settings import BotSettings, Settings
+from config.settings import Settings
 from core.agents.registry import Agents
 from core.aside import aside
 from core.assembly import MIB, SettingsPolicies, access_of, agents_of, rules_of

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType
+from pathlib import Path
+from typing import Literal, NewType
 
 BotName = NewType("BotName", str)
 """Unique in the configuration: the NAME of `[bots.NAME]`."""
@@ -58,15 +59,36 @@ class Sender:
     is_bot: bool = False
 
 
+class FileKind(StrEnum):
+    """As what people see a file. `VOICE` is what somebody said, `AUDIO` anything else that is to be heard."""
+
+    IMAGE = "image"
+    VOICE = "voice"
+    AUDIO = "audio"
+    VIDEO = "video"
+    FILE = "file"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attachment:
-    """A file that the platform holds. `ref` is what `CanFetch.fetch` needs; `size` is in bytes where it is told."""
+    """A file that the platform holds. `ref` is what `CanFetch.fetch` needs, good for days and over restarts; `size` is
+    in bytes where it is told; `name` and `media_type` are "" where they are not."""
 
-    kind: str
+    kind: FileKind
     ref: str
     name: str
     media_type: str
     size: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Quote:
+    """What a message refers to. `name`: who said that, "" where nobody is named. Of a message that was handed on
+    (`forwarded`) the text is the message's own, and "" here."""
+
+    name: str
+    text: str = ""
+    forwarded: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -91,14 +113,18 @@ class Message:
     sent_at: datetime
     addressed: bool
     """In a direct chat, or our bot is mentioned or replied to, or the thread is the bot's own."""
+    within: str = ""
+    """What the chat is part of, where the platform has such (a server, a team): whoever lists that lists the chat."""
     conversation: str | None = None
     """Where the bot itself names the conversation: the session key's path below the bot's name, parts already
     percent-encoded. None: the key comes from chat, thread and sender."""
     attachments: tuple[Attachment, ...] = ()
+    quote: Quote | None = None
     tools: tuple[ClientTool, ...] = ()
     """Offered to the agent for this message only."""
     more_likely: bool = False
-    """The client may have split a longer text here: the text is as long as the platform lets one message be."""
+    """The client may have split a longer text here (the text is as long as the platform lets one message be), or an
+    album."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -115,13 +141,16 @@ class Edit:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Press:
-    """A button was pressed. `data` is what the button was made with."""
+    """A button was pressed. `data` is the button's. `handle` is what `AnswersPresses.answer` needs; it is good for
+    moments and not stored."""
 
     event: EventId
     address: Address
+    kind: ChatKind
     sender: Sender
     data: str
     pressed_at: datetime
+    handle: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -192,20 +221,52 @@ class Capabilities:
     typing_interval_s: float | None = None
     """How long a typing sign lasts; None where there is none."""
     buttons: bool = False
-    threads: bool = False
-    attachment_limit_bytes: int = 0
+    """Can deliveries have buttons?"""
+    drafts: bool = False
+    """Does `CanDraft.draft` show in direct chats what an answer is like so far?"""
+    download_limit_bytes: int = 0
+    """The most that `CanFetch.fetch` can give; 0: no files come in."""
+    upload_limit_bytes: int = 0
+    """The most that one file of a delivery may have; 0: none go out."""
+    caption_limit: int = 0
+    """The most text that a delivery with files may have, in `text_unit`."""
     idempotent_for_s: float = 0.0
     """For how long a repeated send with the same delivery id is recognised by the platform; 0 is never."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Button:
+    """What is pressed under a message. `data`: up to 32 characters from A-Z, a-z and 0-9, unguessable. `label`: up to
+    32 characters of plain text."""
+
+    label: str
+    data: str
+    style: Literal["plain", "good", "bad"] = "plain"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutFile:
+    """A file to be sent; `path` is ours and stays until it is sent. `name` has no folder in it; `size` is in bytes."""
+
+    kind: FileKind
+    path: Path
+    name: str
+    media_type: str
+    size: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Delivery:
-    """One part of one reply, as a bot sends it: one platform message. `text` is Markdown source that fits."""
+    """One part of one reply, as a bot sends it: one platform message. `text` is Markdown source that fits; with `files`
+    it is their caption and may be blank. An edit replaces text and buttons, and leaves files as they are."""
 
     id: DeliveryId
     address: Address
     kind: ChatKind
     text: str
+    buttons: tuple[Button, ...] = ()
+    """Side by side, in this order."""
+    files: tuple[OutFile, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,7 +24,7 @@ from telegram import error as sdk
 from telegram.request import HTTPXRequest
 
 from bots.telegram import inbound, markup, outbound
-from config.settings import TelegramSettings
+from config.bots import TelegramSettings
 from core.errors import BotError, BotRejected, FloodWait, NotSent, PollConflict, Rejected, StoreError, Unknown
 from core.ports import Clock, Desk, Random
 from core.vocabulary import Address, BotName, Capabilities, ChatId, Delivery, MessageId, UserId

@@ -18,7 +18,7 @@ from telegram import error as sdk
 from telegram.request import HTTPXRequest
 
 from bots.telegram import inbound, outbound
-from config.settings import TelegramSettings
+from config.bots import TelegramSettings
 from config.values import web_address
 from core.errors import BotError, BotRejected, PollConflict, SendError, Unknown
 from core.ports import Blamed, Clock, Finding, State, Writer

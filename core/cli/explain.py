@@ -9,7 +9,7 @@ import typer
 from core.cli.asking import ask_desk
 from core.cli.completing import session_keys
 from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
-from core.cli.tables import print_json, print_line, rows_of
+from core.cli.tables import print_json, print_line, row_of, rows_of
 
 
 def explain(
@@ -33,3 +33,5 @@ def explain(
         return
     for finding in rows_of(found, "findings"):
         print_line(f"{finding.get('sentence')}")
+    if limit := row_of(found).get("limit"):
+        print_line(f"These are the newest {limit}; ask `frontdesk explain ID` for any other.")

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from bots import open_probe as open_probe_of
 from bots import questions
-from config.settings import BotSettings, Settings
+from config.bots import BotSettings
+from config.settings import Settings
 from core.clock import SystemClock
 from core.ports import Probe, Questions
 from core.vocabulary import BotName

@@ -27,7 +27,10 @@ def status(
     if as_json:
         print_json(found)
         return
-    print_line("ready" if row_of(found).get("ready") else "not running, or not ready")
+    wrong = row_of(row_of(found).get("not_ready"))
+    print_line("ready" if row_of(found).get("ready") else "not ready:" if wrong else "not running, or not ready")
+    for part, why in wrong.items():
+        print_line(f"  {part}: {why}")
     print_rows(rows_of(found, "bots"), _BOTS, empty="no bots")
     if "tools" in row_of(found):
         print_rows(rows_of(found, "tools"), _TOOLS, empty="")

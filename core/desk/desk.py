@@ -10,13 +10,14 @@ import structlog
 
 from core.desk import intake, recovery
 from core.desk.commands.table import COMMANDS
+from core.desk.completing import COMPLETED, complete
 from core.desk.house import House
 from core.desk.instants import Instants
 from core.desk.intake import Accepted, Offer
 from core.desk.router import Router
 from core.errors import StoreError, StoreFull
-from core.ports import CommandHelp, Health
-from core.store import inbox
+from core.ports import Choice, CommandHelp, Haunt, Health, Principal
+from core.store import conversations, facts, inbox
 from core.store.conversations import ConversationId
 from core.store.inbox import Kept, Lane
 from core.vocabulary import (
@@ -79,8 +80,9 @@ class Desk:
         while not self._closed:
             try:
                 await recovery.recover_conversation(self._house, self.router, conversation)
-            except StoreError:
-                log.exception("conversation_not_taken_up", conversation=conversation)
+            except StoreError as fault:
+                now_s = self._house.clock.monotonic()
+                self._house.store_faults.met("conversation_not_taken_up", fault, now_s, conversation=conversation)
                 await self._house.clock.sleep(STORE_PAUSE_S)
             else:
                 return
@@ -88,7 +90,34 @@ class Desk:
     @property
     def commands(self) -> Sequence[CommandHelp]:
         say = self._house.notices.say
-        return [CommandHelp(name=command.name, summary=say(f"help_{command.name}")) for command in COMMANDS]
+        return [
+            CommandHelp(
+                name=command.name,
+                summary=say(f"help_{command.name}"),
+                argument=command.hint.strip("[]").lower(),
+                needs_argument=bool(command.hint) and not command.hint.startswith("["),
+                private=command.lane is Lane.INSTANT,
+                completes=command.name in COMPLETED,
+            )
+            for command in COMMANDS
+        ]
+
+    async def complete(self, principal: Principal, command: str, typed: str) -> Sequence[Choice]:
+        return await complete(self._house, principal, command, typed)
+
+    async def haunts(self, bot: BotName, most: int) -> Sequence[Haunt]:
+        found = await self._house.store.read(lambda tx: conversations.last_heard(tx, bot, most))
+        return [Haunt(address=one.address, kind=one.kind, heard_at=at) for one, at in found]
+
+    @property
+    def oldest(self) -> datetime:
+        return self._house.stale_before(self._house.clock.now())
+
+    async def recall(self, bot: BotName, name: str) -> str | None:
+        return await self._house.store.read(lambda tx: facts.get(tx, f"bot:{bot}:{name}"))
+
+    async def note(self, bot: BotName, name: str, value: str) -> None:
+        await self._house.store.write(lambda tx: facts.put(tx, f"bot:{bot}:{name}", value))
 
     async def receive(self, batch: Sequence[Inbound]) -> tuple[Receipt, ...]:
         """A bot that is stopped meanwhile takes nothing back: what is stored finds its owner."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -11,6 +11,7 @@ from core.agents.cache import AgentCache
 from core.agents.registry import Agents
 from core.delivery.outbox import Outbox
 from core.desk.resets import Policy
+from core.desk.store_faults import StoreFaults
 from core.people.access import AccessRules
 from core.ports import Bot, Clock, Random
 from core.service.notices import Notices
@@ -83,6 +84,7 @@ class House:
     admins: Admins
     rules: DeskRules
     tally: Tally
+    store_faults: StoreFaults = field(default_factory=StoreFaults)
 
     def adopt(self, *, agents: Agents, access: AccessRules, policies: Policies, rules: DeskRules) -> None:
         """Another configuration holds from now on."""

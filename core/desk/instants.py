@@ -53,8 +53,9 @@ class Instants:
                 row = await self._house.store.read(lambda tx: inbox.pending(tx, row_id))
                 if row is not None:
                     await self._answer(row)
-            except StoreError:
-                log.exception("instant_store_fault", row=row_id)
+            except StoreError as fault:
+                now_s = self._house.clock.monotonic()
+                self._house.store_faults.met("instant_store_fault", fault, now_s, row=row_id)
                 await self._house.clock.sleep(STORE_PAUSE_S)
             else:
                 break

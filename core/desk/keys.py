@@ -1,6 +1,6 @@
 """Session keys: where a conversation takes place, as one injective string.
 
-    BOT/dm/CHAT   BOT/group/CHAT[/user/U]   BOT/group/CHAT/thread/T[/user/U]   person/ID   BOT/<named by the bot>
+    BOT/dm/CHAT[/thread/T]   BOT/group/CHAT[/user/U]   BOT/group/CHAT/thread/T[/user/U]   person/ID   BOT/<named by the bot>
 
 Every part is percent-encoded (RFC 3986, all but unreserved characters), so that no part can hold a separator.
 """
@@ -21,7 +21,8 @@ def encode(part: str) -> str:
 
 
 def direct(address: Address) -> str:
-    return f"{encode(address.bot)}/dm/{encode(address.chat)}"
+    key = f"{encode(address.bot)}/dm/{encode(address.chat)}"
+    return key if address.thread is None else f"{key}/thread/{encode(address.thread)}"
 
 
 def group(address: Address, user: UserId | None = None) -> str:

@@ -134,7 +134,8 @@ class Mailbox:
         except (FenceLost, StoreUncertain):
             raise
         except StoreError as fault:
-            log.exception("owner_store_fault", conversation=self.conversation)
+            now_s = self._house.clock.monotonic()
+            self._house.store_faults.met("owner_store_fault", fault, now_s, conversation=self.conversation)
             await self._tell_if_full(fault)
         except Exception:  # mailbox loop: one bad row must not stop the conversation
             log.exception("owner_fault", conversation=self.conversation)

@@ -119,6 +119,13 @@ def _in_words(fault: StoreError) -> Part:
     return Part(ok=False, detail=detail)
 
 
+def desk_parts(desk: Desk) -> dict[str, Part]:
+    """What the desk itself says, by name."""
+    recovery = "" if desk.recovered else "what the last process left is still being settled; wait"
+    stopping = "the daemon is stopping" if desk.closing else ""
+    return {name: Part(ok=not why, detail=why) for name, why in (("recovery", recovery), ("stopping", stopping))}
+
+
 class Readiness:
     """Lives on the main loop. May be asked as often as one likes."""
 
@@ -130,12 +137,7 @@ class Readiness:
 
     async def parts(self) -> dict[str, Part]:
         """What must be well for the desk to be ready, by name."""
-        return {
-            "store": await self._probe.look(),
-            "recovery": self._recovery(),
-            "loop": self._loop(),
-            "stopping": self._stopping(),
-        }
+        return {"store": await self._probe.look(), "loop": self._loop(), **desk_parts(self._desk)}
 
     async def report(self) -> tuple[bool, Json]:
         """Whether it is ready, and the body of `/readyz`."""
@@ -147,11 +149,6 @@ class Readiness:
         ]
         return ready, {"ready": ready, **told, "bots": bots}
 
-    def _recovery(self) -> Part:
-        if self._desk.recovered:
-            return FINE
-        return Part(ok=False, detail="what the last process left is still being settled; wait")
-
     def _loop(self) -> Part:
         worst = self._lateness.worst_s
         if worst < LATE_S:
@@ -159,6 +156,3 @@ class Readiness:
         return Part(
             ok=False, detail=f"it was held up for {worst:.1f} s; the machine is overloaded, or a call blocks it"
         )
-
-    def _stopping(self) -> Part:
-        return Part(ok=False, detail="the daemon is stopping") if self._desk.closing else FINE

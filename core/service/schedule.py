@@ -19,7 +19,6 @@ from core.service.garbage import Garbage
 from core.service.retention import HEARTBEAT, Retention
 from core.store import attachments, chores, consents, facts, inbox, search, sessions
 from core.store.sql import Tx
-from core.tally import Tally
 
 log = structlog.get_logger("frontdesk.chores")
 
@@ -45,10 +44,13 @@ class Chores:
         self._garbage = garbage
         self._house = house
         self._desk = desk
-        self.tally = house.tally
         self._dispossessed = dispossessed
         self._retention = Retention(house)
         self._forgetting = Forgetting(house, desk.router)
+
+    @property
+    def house(self) -> House:
+        return self._house
 
     def begin(self) -> None:
         """The start is over."""
@@ -139,7 +141,6 @@ class Schedule:
     def __init__(self, chores_: Chores, clock: Clock, sweep_s: float) -> None:
         self._chores = chores_
         self._clock = clock
-        self._tally = chores_.tally
         self._sweep_s = sweep_s
         self._scheduler = AsyncIOScheduler(
             timezone="UTC", job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
@@ -161,9 +162,9 @@ class Schedule:
             (chores_.heartbeat, 60.0),
         )
         for job, seconds in every:
-            self._tally.chore_planned(job.__name__)
+            chores_.house.tally.chore_planned(job.__name__)
             self._scheduler.add_job(
-                _guarded, "interval", seconds=seconds, args=[job, self._tally, self._clock], id=job.__name__
+                _guarded, "interval", seconds=seconds, args=[job, self._chores.house], id=job.__name__
             )
         self._redate_soon()
         self._scheduler.start()
@@ -180,7 +181,7 @@ class Schedule:
     def _redate_soon(self) -> None:
         redate = self._chores.redate
         self._scheduler.add_job(
-            _guarded, args=[redate, self._tally, self._clock], id=redate.__name__, replace_existing=True
+            _guarded, args=[redate, self._chores.house], id=redate.__name__, replace_existing=True
         )
 
     async def _watch_clock(self) -> None:
@@ -203,15 +204,17 @@ class Schedule:
             await asyncio.gather(self._watch, return_exceptions=True)
 
 
-async def _guarded(job: Callable[[], Awaitable[None]], tally: Tally, clock: Clock) -> None:
-    began_s, failed = clock.monotonic(), True
+async def _guarded(job: Callable[[], Awaitable[None]], house: House) -> None:
+    clock, chore, failed = house.clock, job.__name__, True
+    began_s = clock.monotonic()
     try:
         await job()
         failed = False
-    except StoreError:
-        log.exception("chore_store_fault", chore=job.__name__)
+    except StoreError as fault:
+        house.store_faults.met("chore_store_fault", fault, clock.monotonic(), chore=chore)
     except asyncio.CancelledError:  # the scheduler ends, and would take this for a fault of the chore
         return
     except Exception:  # sweep: a fault in one chore stops no other
-        log.exception("chore_fault", chore=job.__name__)
-    tally.chore_done(job.__name__, clock.monotonic() - began_s, failed=failed)
+        log.exception("chore_fault", chore=chore)
+    house.tally.chore_done(chore, clock.monotonic() - began_s, failed=failed)
+    house.store_faults.look(clock.monotonic())

@@ -49,7 +49,7 @@ class DaemonStatus:
         refused = self._reload is not None and self._reload.state.refused_at is not None
         return ", ".join([*bots, *(["the new configuration is refused: see frontdesk status"] if refused else [])])
 
-    async def status(self) -> Json:
+    async def status(self) -> dict[str, Json]:
         house = self._house
         open_turns, outbox, pending = await house.store.read(lambda tx: _counts(tx, house.clock.now()))
         return {
@@ -130,7 +130,7 @@ class StoreStatus:
         self._store = store
         self._now = now
 
-    async def status(self) -> Json:
+    async def status(self) -> dict[str, Json]:
         open_turns, outbox, pending = await self._store.read(lambda tx: _counts(tx, self._now()))
         return {
             "ready": False,

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, func, select, union_all, update
+from sqlalchemy import case, delete, func, select, union_all, update
 
-from core.store import conversations, deliveries, inbox, people, search, sessions
+from core.store import conversations, deliveries, inbox, people, remains, search, sessions
 from core.store.attachments import is_needed
 from core.store.conversations import SessionId
 from core.store.engine import Store
@@ -39,6 +39,7 @@ _BUSY = Sql(
         ).subquery()
     )
 )
+_OWN_ERROR = case((deliveries_table.c.error.in_(remains.OWN_WORDS), deliveries_table.c.error), else_=None)
 _OPEN_GATE = insert(deletions, "session_id")
 _ENTRIES = Sql(delete(entries).where(entries.c.session_id == text("session")))
 _CLOSE_GATE = Sql(delete(deletions).where(deletions.c.session_id == text("session")))
@@ -49,7 +50,9 @@ _BEFORE_ENTRIES = (
 _AFTER_ENTRIES = (
     Sql(delete(participants).where(participants.c.session_id == text("session"))),
     Sql(
-        update(deliveries_table).where(deliveries_table.c.turn_id.in_(_TURNS)).values(text="", error=None, turn_id=None)
+        update(deliveries_table)
+        .where(deliveries_table.c.turn_id.in_(_TURNS))
+        .values(text="", error=_OWN_ERROR, turn_id=None)
     ),
     Sql(update(inbox_table).where(inbox_table.c.turn_id.in_(_TURNS)).values(turn_id=None)),
     Sql(delete(turns).where(turns.c.session_id == text("session"))),
@@ -95,6 +98,7 @@ def _remove(tx: Tx, session: SessionId) -> None:
     tx.run(_OPEN_GATE, session_id=session)
     tx.run(_ENTRIES, session=session)
     tx.run(_CLOSE_GATE, session=session)
+    remains.leave(tx, session)
     for sql in _AFTER_ENTRIES:
         tx.run(sql, session=session)
 

@@ -10,8 +10,8 @@ from sqlalchemy import delete, select, update
 
 from core.errors import FenceLost
 from core.store.addresses import address_of
-from core.store.sql import Row, Sql, Tx, insert, integer, text, to_us
-from core.store.tables import conversations, keys
+from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
+from core.store.tables import conversations, keys, sessions
 from core.vocabulary import Address, ChatKind
 
 ConversationId = NewType("ConversationId", int)
@@ -40,6 +40,13 @@ _FIND = Sql(select(keys.c.conversation_id).where(keys.c.key == text("key")))
 _KEYS = Sql(select(keys.c.key).where(keys.c.conversation_id == integer("id")).order_by(keys.c.created_at, keys.c.key))
 _LOCK = Sql(select(conversations).where(_c.id == integer("id")).with_for_update())
 _GET = Sql(select(conversations).where(_c.id == integer("id")))
+_LAST_HEARD = Sql(
+    select(conversations, sessions.c.last_human_at)
+    .join(sessions, sessions.c.id == _c.session_id)
+    .where(_c.bot == text("bot"))
+    .order_by(sessions.c.touched_at.desc(), sessions.c.id.desc())
+    .limit(count("most"))
+)
 _BY_SESSION = Sql(select(_c.id).where(_c.session_id == text("session")))
 _INSERT = insert(conversations, "generation", "fence", "bot", "chat", "thread", "kind", "created_at", returning="id")
 _INSERT_KEY = insert(keys, "key", "conversation_id", "created_at", returning="key", once=["key"])
@@ -113,6 +120,11 @@ def holding(tx: Tx, session: SessionId) -> ConversationId | None:
     """The conversation whose last session this is."""
     found = tx.maybe_number(_BY_SESSION, session=session)
     return None if found is None else ConversationId(found)
+
+
+def last_heard(tx: Tx, bot: str, most: int) -> list[tuple[Conversation, datetime]]:
+    """Where people last talked with a bot, and when, the latest first."""
+    return [(_from_row(row), row.time("last_human_at")) for row in tx.all(_LAST_HEARD, bot=bot, most=most)]
 
 
 def lock(tx: Tx, conversation: ConversationId) -> Conversation:

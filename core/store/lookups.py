@@ -7,7 +7,9 @@ from datetime import datetime
 
 from sqlalchemy import and_, func, or_, select
 
+from core.store import remains
 from core.store.conversations import ConversationId, SessionId
+from core.store.remains import Remains
 from core.store.sql import Row, Sql, Tx, count, integer, text
 from core.store.tables import deliveries, inbox, turns
 
@@ -17,9 +19,11 @@ WINDOW = 20_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Received:
-    """An inbox row. `text` is None where it is not kept any more: a row that has its fate keeps none."""
+    """An inbox row. `text` is None where it is not kept any more: a row that has its fate keeps none. `gone`: what is
+    known of its turn, which went with its session. `event` tells one event of its account from every other."""
 
     id: int
+    event: str
     message: str | None
     conversation: ConversationId | None
     command: str | None
@@ -27,6 +31,7 @@ class Received:
     fate: str | None
     detail: str
     turn: str | None
+    gone: Remains | None
     bot: str
     chat: str
     identity: str | None
@@ -75,7 +80,11 @@ _ROW = Sql(select(inbox).where(_i.id == integer("id")))
 _ROWS_OF_TURN = Sql(select(inbox).where(_i.turn_id == text("turn")).order_by(_i.id))
 _WINDOW = and_(_i.id > integer("after"), _i.id <= integer("upto"))
 _BY_MESSAGE = Sql(select(inbox).where(_WINDOW, _i.message == text("message")).order_by(_i.id.desc()))
-_BY_DETAIL = Sql(select(inbox).where(_WINDOW, _i.detail.in_((text("plain"), text("prefixed")))).order_by(_i.id.desc()))
+_BY_DETAIL = Sql(
+    select(inbox)
+    .where(_WINDOW, or_(_i.detail.in_((text("plain"), text("prefixed"))), remains.ENDS_WITH))
+    .order_by(_i.id.desc())
+)
 _IN = Sql(
     select(inbox)
     .where(
@@ -96,6 +105,7 @@ LATEST_TURN = "g"
 """Behind every id of a turn."""
 _PART = Sql(select(deliveries).where(_d.id == integer("id")))
 _PARTS_OF_TURN = Sql(select(deliveries).where(_d.turn_id == text("turn")).order_by(_d.id))
+_FAILED_OF_TURN = Sql(select(func.count()).select_from(deliveries).where(_d.turn_id == text("turn"), *remains.FAILED))
 _PARTS_BY_MESSAGE = Sql(
     select(deliveries)
     .where(_d.id > integer("after"), _d.id <= integer("upto"), _d.message == text("message"))
@@ -113,15 +123,19 @@ _LAST_PART = Sql(select(func.coalesce(func.max(_d.id), 0)))
 
 def _received(row: Row) -> Received:
     conversation, done = row.integer_or_none("conversation_id"), row.text("state") == "done"
+    detail = row.text_or_none("detail") or ""
+    gone = remains.read(detail)
     return Received(
         id=row.integer("id"),
+        event=row.text("dedupe"),
         message=row.text_or_none("message"),
         conversation=None if conversation is None else ConversationId(conversation),
         command=row.text_or_none("command"),
         state=row.text("state"),
         fate=row.text_or_none("fate"),
-        detail=row.text_or_none("detail") or "",
+        detail=detail if gone is None else gone.reference,
         turn=row.text_or_none("turn_id"),
+        gone=gone,
         bot=row.text("bot"),
         chat=row.text("chat"),
         identity=row.text_or_none("identity"),
@@ -178,7 +192,8 @@ def rows_by_message(tx: Tx, message: str, upto: int) -> list[Received]:
 
 
 def rows_by_reference(tx: Tx, reference: str, upto: int) -> list[Received]:
-    """Of the window that ends with `upto`: messages that were answered with this reference."""
+    """Of the window that ends with `upto`: messages that were answered with this reference, which is letters and
+    digits."""
     found = tx.all(
         _BY_DETAIL, plain=reference, prefixed=f"internal:{reference}", after=upto - WINDOW, upto=upto
     )  # fmt: skip
@@ -220,6 +235,11 @@ def part(tx: Tx, id_: int) -> list[Sent]:
 
 def parts_of_turn(tx: Tx, turn_: str) -> list[Sent]:
     return [_sent(found) for found in tx.all(_PARTS_OF_TURN, turn=turn_)]
+
+
+def is_unsent(tx: Tx, turn_: str) -> bool:
+    """Was something that this turn said not sent?"""
+    return tx.number(_FAILED_OF_TURN, turn=turn_) > 0
 
 
 def parts_unsent(tx: Tx, conversation: ConversationId, most: int) -> list[Sent]:

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from bots.telegram.bot import TelegramBot
+from config.bots import TelegramSettings
 from config.secret import Secret
-from config.settings import TelegramSettings
 from core.vocabulary import Address, BotName, ChatId
 from tests.contract.doubles import ManualClock, NoChance
 from tests.contract.harness import FLOOD_WAIT_S, Fault, Harness

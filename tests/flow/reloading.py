@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from config.bots import BotSettings
 from config.faults import ConfigFaults, Fault
-from config.settings import BotSettings, Settings
+from config.settings import Settings
 from core.ports import Bot
 from core.reload import ConfigState, Reading, Reload, Staff
 from core.service.schedule import Schedule

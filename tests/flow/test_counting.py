@@ -202,8 +202,8 @@ async def test_chores_are_counted_with_those_that_failed(watch: Watcher) -> None
     await watch.scrape()
     assert watch["frontdesk_chore_failures_total heartbeat"] == 0
     house.store.full = True
-    await _guarded(house.chores.heartbeat, house.core.tally, house.clock)
-    await _guarded(house.chores.sweep, house.core.tally, house.clock)
+    await _guarded(house.chores.heartbeat, house.core)
+    await _guarded(house.chores.sweep, house.core)
     house.store.full = False
     await watch.scrape()
     assert watch["frontdesk_chore_failures_total heartbeat"] == 1

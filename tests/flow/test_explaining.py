@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import AgentError, VerbFailed
+from core.errors import AgentError, ChatDead, VerbFailed
 from core.vocabulary import Address, BotName, ChatId, EventId, Malformed
 from tests.fakes.agents import raises
 from tests.flow.asking import verb
@@ -130,7 +130,7 @@ async def test_commands_and_what_they_close_name_each_other(house: House) -> Non
     closed = await house.say("second")
     stop = await house.say("/stop")
     assert "which was stopped" in (await message(house, slow))["sentence"]
-    assert f"dropped by the command in message {stop.row}" in (await message(house, closed))["sentence"]
+    assert f"dropped by the command /stop in message {stop.row}" in (await message(house, closed))["sentence"]
     assert "was the command /stop" in (await message(house, stop))["sentence"]
 
 
@@ -141,7 +141,7 @@ async def test_merged_messages_name_the_turn_that_answered_them(house: House) ->
     await house.offer(house.message("b"))
     house.stage.gate("slow").set()
     await house.idle()
-    assert "answered together with what followed it" in (await message(house, first))["sentence"]
+    assert "was taken together with others into turn" in (await message(house, first))["sentence"]
 
 
 async def test_a_session_says_why_it_began_and_why_it_ended(house: House) -> None:
@@ -161,6 +161,8 @@ async def test_a_key_tells_the_latest_messages_in_order_and_what_waits_to_be_sen
     rows = [(await house.say(f"number {n}")).row for n in range(25)]
     house.core.outbox.hold(house.bot.name)
     await house.say("last")
+    assert (await verb(house, "explain", id=HERE))["limit"] == 20
+    assert (await verb(house, "explain", id=str(rows[0])))["limit"] is None
     session, *found = await told(house, HERE)
     assert session["what"] == "session"
     messages = [one["id"] for one in found if one["what"] == "message"]
@@ -169,12 +171,56 @@ async def test_a_key_tells_the_latest_messages_in_order_and_what_waits_to_be_sen
     house.core.outbox.open(house.bot.name)
 
 
-async def test_a_session_that_was_deleted_leaves_no_turn_and_no_guess(house: House) -> None:
+async def test_a_session_that_was_deleted_leaves_how_its_turn_ended(house: House) -> None:
     said = await house.say("hello")
+    house.stage.on("break", raises(AgentError("broken")))
+    broken = await house.say("break it")
+    reference = house.seen()[-1].partition("reference ")[2].rstrip(")")
     await verb(house, "sessions.delete", key=HERE)
     found = await message(house, said)
-    assert found["turn_id"] is None
-    assert "its session was deleted since" in found["sentence"]
+    assert (found["turn_id"], found["turn_state"], found["reason"]) == (None, "done", None)
+    assert "was taken into a turn that was answered; its session was deleted since" in found["sentence"]
+    (found,) = await told(house, reference)
+    assert (found["id"], found["reason"]) == (broken.row, reference)
+    assert f"failed, which the chat was told (reference {reference}); its session was deleted" in found["sentence"]
+
+
+async def test_what_the_desk_s_owner_cut_short_is_not_told_as_answered_or_stopped_by_a_command(house: House) -> None:
+    house.stage.on("slow", house.stage.waits("slow"))
+    for name in ("end", "delete"):
+        cut, behind = await house.say("slow one"), await house.say("behind it")
+        await verb(house, f"sessions.{name}", key=HERE)
+        assert "which was stopped" in (await message(house, cut))["sentence"] or name == "delete"
+        assert "dropped when whoever runs the desk ended or deleted" in (await message(house, behind))["sentence"]
+    assert "a turn that was stopped; its session was deleted" in (await message(house, cut))["sentence"]
+
+
+async def test_what_a_forgotten_person_had_waiting_says_so(house: House) -> None:
+    house.stage.on("slow", house.stage.waits("slow"))
+    await house.say("slow one", chat="77")
+    behind = await house.say("behind it", chat="77")
+    await house.say("/forget")
+    await house.say("/forget yes")
+    await house.chores.forgetting()
+    await house.idle()
+    assert "dropped when its person was forgotten" in (await message(house, behind))["sentence"]
+
+
+async def test_an_answer_that_was_not_sent_is_said_before_and_after_its_session_is_deleted(house: House) -> None:
+    house.bot.fail("7", ChatDead("blocked"))
+    said = await house.say("hello")
+    turn, _, delivery = await told(house, (await message(house, said))["turn_id"])
+    assert "was answered, but not all of the answer was sent" in (await message(house, said))["sentence"]
+    await verb(house, "sessions.delete", key=HERE)
+    assert "a turn that was answered, but not all of the answer was sent" in (await message(house, said))["sentence"]
+    (gone,) = [one for one in await told(house, delivery["id"]) if one["what"] == "delivery"]
+    assert (turn["state"], gone["turn_id"], gone["error"]) == ("done", None, None)
+    assert "was not sent; why went with its session" in gone["sentence"]
+
+
+async def test_a_command_that_there_is_not_is_told_as_that(house: House) -> None:
+    said = await house.say("/nonsense")
+    assert "was a command that there is not, which the chat was told" in (await message(house, said))["sentence"]
 
 
 async def test_what_is_not_known_is_said(house: House) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from config.settings import BotSettings
+from config.bots import BotSettings
 from core.clock import SystemClock
 from core.desk import recall
 from core.errors import FloodWait

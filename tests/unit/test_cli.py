@@ -61,6 +61,7 @@ SENT: Final[Mapping[str, Json]] = {
 }  # fmt: skip
 EXPLAINED: Final[Mapping[str, Json]] = {
     "asked": "7", "findings": [{"what": "message", "id": 7, "text": None, "sentence": "Message 7 was ignored."}],
+    "limit": 20,
 }  # fmt: skip
 UNSOUND: Final[Mapping[str, Json]] = {
     "sound": False,
@@ -188,7 +189,7 @@ async def test_the_version_comes_as_json_too() -> None:
         ("sessions end k", ["0190: ended 2026-01-01T00:00:00Z"]),
         ("sessions delete k --yes", ["0190: deleted, with 1 message\n"]),
         ("send k hello", ["queued for terminal/local: 2 parts to terminal, chat local"]),
-        ("explain 7", ["Message 7 was ignored.\n"]),
+        ("explain 7", ["Message 7 was ignored.\n", "These are the newest 20; ask"]),
         ("people role p1 user", ["Ann (p1): owner"]),
     ],
 )

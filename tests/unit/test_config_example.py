@@ -15,8 +15,9 @@ from pydantic.fields import FieldInfo
 
 import config
 from config.agents import AGENT_BACKENDS
+from config.bots import BotPart, ResetOverride, TelegramSettings, TerminalSettings
 from config.load import load
-from config.settings import BotPart, ResetOverride, Settings, TelegramSettings, TerminalSettings
+from config.settings import Settings
 
 _EXAMPLE = Path(config.__file__).with_name("frontdesk.example.toml")
 _OPTION = re.compile(r"^#(?=\[|[a-z_]+ = )", re.MULTILINE)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from config.agents import ModelAgentSettings
+from config.bots import PLATFORMS
 from config.faults import ConfigFaults
 from config.mcp import McpSettings
-from config.settings import PLATFORMS, Settings
+from config.settings import Settings
 from tests.unit.test_config_load import Desk, telegram
 
 

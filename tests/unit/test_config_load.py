@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from config.agents import OfflineAgentSettings
+from config.bots import TelegramSettings, TerminalSettings
 from config.faults import ConfigFaults, Fault
 from config.load import Loaded, load
-from config.settings import Settings, TelegramSettings, TerminalSettings
+from config.settings import Settings
 
 _TOKEN = "123456:AAE-not-to-be-seen_anywhere"
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from config.bots import TelegramSettings
 from config.faults import ConfigFaults
 from config.load import Loaded, load
-from config.settings import Settings, TelegramSettings
+from config.settings import Settings
 
 _TOKEN = "123456:AAE-not-to-be-seen_anywhere"
 _TAIL = "not-to-be-seen"

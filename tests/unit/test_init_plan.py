@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from bots import questions
+from config.bots import TelegramSettings
 from config.draft import Line, Table, settings_of, text_of
 from config.example import Example
 from config.faults import ConfigFaults
 from config.load import load, surroundings
-from config.settings import TelegramSettings
 from core.cli.options import Place
 from core.cli.setup.choices import Account, Choices, ChosenModel
 from core.cli.setup.plan import Plan

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from bots.telegram.bot import TelegramBot
+from config.bots import TelegramSettings
 from config.load import load
 from config.secret import Secret
-from config.settings import TelegramSettings
 from core.chance import SystemRandom
 from core.clock import SystemClock
 from core.main import Daemon

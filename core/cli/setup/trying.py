@@ -23,7 +23,7 @@ from core.errors import (
 )
 
 if TYPE_CHECKING:
-    from config.settings import BotSettings
+    from config.bots import BotSettings
     from core.cli.setup.seat import Seat
     from core.ports import Probe
 

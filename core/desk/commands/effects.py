@@ -283,8 +283,11 @@ def _wanted(tx: Tx, case: Case, current: Session | None) -> Session | str:
 
 def _may_come_here(case: Case, session: Session) -> bool:
     """What several people share stays where they are; only an owner may take it elsewhere."""
-    here = session.conversation == case.conversation.id
-    return here or session.kind is ChatKind.DIRECT or case.row.role == Role.OWNER
+    return may_come_to(session, here=session.conversation == case.conversation.id, role=case.row.role)
+
+
+def may_come_to(session: Session, *, here: bool, role: str | None) -> bool:
+    return here or session.kind is ChatKind.DIRECT or role == Role.OWNER
 
 
 def _latest(case: Case, others: list[Session], current: Session | None) -> Session | str:

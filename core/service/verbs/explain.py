@@ -15,6 +15,7 @@ from core.errors import VerbFailed
 from core.service.socket import Json, Verb
 from core.service.verbs import sentences
 from core.service.verbs.means import Means, argument, stamp
+from core.service.verbs.sentences import Around
 from core.service.verbs.sessions import key_of
 from core.store import conversations, lookups, sessions
 from core.store.conversations import ConversationId
@@ -26,7 +27,7 @@ from core.store.sql import Tx
 T = TypeVar("T")
 
 LATEST = 20
-"""Messages of a conversation that are told, and findings of one id."""
+"""Messages of a conversation that are told, and findings of one id of a platform's."""
 _PLACES = ("dm", "group")
 _REFERENCE = re.compile(r"[0-9A-Za-z]{8}")
 """What chats are shown (`Random.token(8)`)."""
@@ -38,32 +39,35 @@ def verbs(means: Means) -> Mapping[str, Verb]:
 
 
 async def _explain(means: Means, args: Mapping[str, Json]) -> Json:
-    """What is known, each with one plain sentence. Texts that are not kept any more are null, never empty."""
+    """What is known, each with one plain sentence. Texts that are not kept any more are null, never empty. `limit`: so
+    many of the newest messages or deliveries are told, and there are more; null where all are told."""
     asked = argument(args, "id").strip()
-    found = await _by_key(means.store, asked) or await _by_id(means.store, asked)
+    found, more = await _by_key(means.store, asked)
+    if not found:
+        found, more = await _by_id(means.store, asked)
     if not found:
         raise VerbFailed(
             f"nothing is known of {asked!r}: it may be the id of a message, a turn, a session or a delivery, a "
             "reference that a chat was shown, or a session key; messages and deliveries are kept for 8 days"
         )
-    return {"asked": asked, "findings": found}
+    return {"asked": asked, "findings": found, "limit": LATEST if more else None}
 
 
 # whose id it is
 
 
-async def _by_key(store: Store, asked: str) -> list[Json]:
+async def _by_key(store: Store, asked: str) -> tuple[list[Json], bool]:
     where = await store.read(lambda tx: _where(tx, asked))
     if where is None:
-        return []
+        return [], False
     session = await store.read(lambda tx: _current(tx, where))
     rows = await _newest_first(
-        store, lookups.last_row, lambda tx, upto: lookups.rows_in(tx, where, LATEST, upto), LATEST
+        store, lookups.last_row, lambda tx, upto: lookups.rows_in(tx, where, LATEST + 1, upto), LATEST + 1
     )
     told: list[Json] = [_session(session)] if session is not None else []
-    told += [await _message(store, row) for row in reversed(rows)]
-    waits = await store.read(lambda tx: lookups.parts_unsent(tx, where.conversation or ConversationId(0), LATEST))
-    return [*told, *map(_delivery, waits)]
+    told += [await _message(store, row) for row in reversed(rows[:LATEST])]
+    waits = await store.read(lambda tx: lookups.parts_unsent(tx, where.conversation or ConversationId(0), LATEST + 1))
+    return [*told, *map(_delivery, waits[:LATEST])], max(len(rows), len(waits)) > LATEST
 
 
 def _where(tx: Tx, asked: str) -> Where | None:
@@ -85,7 +89,7 @@ def _current(tx: Tx, where: Where) -> Session | None:
     return sessions.find(tx, session) if session is not None else None
 
 
-async def _by_id(store: Store, asked: str) -> list[Json]:
+async def _by_id(store: Store, asked: str) -> tuple[list[Json], bool]:
     session = await store.read(lambda tx: sessions.find(tx, asked.lower()))
     turns = await _turns(store, asked)
     rows = await _rows(store, asked)
@@ -94,8 +98,8 @@ async def _by_id(store: Store, asked: str) -> list[Json]:
     for turn in turns:
         told += await _turn(store, turn)
     known = {row.id for turn in turns for row in await store.read(lambda tx: lookups.rows_of_turn(tx, turn.id))}  # noqa: B023  # run at once
-    told += [await _message(store, row) for row in rows if row.id not in known]
-    return told + [_delivery(part) for part in parts]
+    told += [await _message(store, row) for row in rows[:LATEST] if row.id not in known]
+    return [*told, *map(_delivery, parts[:LATEST])], max(len(rows), len(parts)) > LATEST
 
 
 async def _turns(store: Store, asked: str) -> list[Happened]:
@@ -110,21 +114,24 @@ async def _turns(store: Store, asked: str) -> list[Happened]:
 
 
 async def _rows(store: Store, asked: str) -> list[Received]:
+    """One more than are told, if there are."""
     ours = await store.read(lambda tx: lookups.row(tx, int(asked))) if _is_row_id(asked) else []
     theirs = await _newest_first(
-        store, lookups.last_row, lambda tx, upto: lookups.rows_by_message(tx, asked, upto), LATEST
+        store, lookups.last_row, lambda tx, upto: lookups.rows_by_message(tx, asked, upto), LATEST + 1
     )
-    reference = asked.upper()
-    told = await _newest_first(
-        store, lookups.last_row, lambda tx, upto: lookups.rows_by_reference(tx, reference, upto), LATEST
-    )
+    reference, told = asked.upper(), list[Received]()
+    if _REFERENCE.fullmatch(asked):
+        told = await _newest_first(
+            store, lookups.last_row, lambda tx, upto: lookups.rows_by_reference(tx, reference, upto), LATEST + 1
+        )
     return list({row.id: row for row in (*ours, *theirs, *told)}.values())
 
 
 async def _parts(store: Store, asked: str) -> list[Sent]:
+    """One more than are told, if there are."""
     ours = await store.read(lambda tx: lookups.part(tx, int(asked))) if _is_row_id(asked) else []
     theirs = await _newest_first(
-        store, lookups.last_part, lambda tx, upto: lookups.parts_by_message(tx, asked, upto), LATEST
+        store, lookups.last_part, lambda tx, upto: lookups.parts_by_message(tx, asked, upto), LATEST + 1
     )
     return list({part.id: part for part in (*ours, *theirs)}.values())
 
@@ -148,7 +155,7 @@ async def _newest_first(
 
 
 async def _message(store: Store, row: Received) -> Json:
-    turn = await store.read(lambda tx: lookups.turn(tx, row.turn or ""))
+    around = await store.read(lambda tx: _around(tx, row))
     return {
         "what": "message",
         "id": row.id,
@@ -162,9 +169,27 @@ async def _message(store: Store, row: Received) -> Json:
         "fate": row.fate,
         "reason": row.detail or None,
         "turn_id": row.turn,
+        "turn_state": around.turn.state
+        if around.turn is not None
+        else row.gone.state
+        if row.gone is not None
+        else None,
         "text": row.text,
-        "sentence": sentences.message(row, turn[0] if turn else None),
+        "sentence": sentences.message(row, around),
     }
+
+
+def _around(tx: Tx, row: Received) -> Around:
+    merged = row.detail if row.fate == "merged" else ""  # taken into a turn that ran
+    turn = next(iter(lookups.turn(tx, row.turn or merged)), None)
+    closer = lookups.row(tx, int(row.detail)) if row.fate == "closed" and _is_row_id(row.detail) else []
+    gone = row.gone
+    return Around(
+        turn=turn,
+        turn_state=turn.state if turn is not None else gone.state if gone is not None else None,
+        unsent=lookups.is_unsent(tx, turn.id) if turn is not None else gone is not None and gone.unsent,
+        closer=next(iter(closer), None),
+    )
 
 
 async def _turn(store: Store, turn: Happened) -> list[Json]:

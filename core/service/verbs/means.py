@@ -20,7 +20,7 @@ from core.vocabulary import BotName
 class Status(Protocol):
     """How the desk is doing."""
 
-    async def status(self) -> Json: ...
+    async def status(self) -> dict[str, Json]: ...
 
     def push(self, posted: Posted) -> None:
         """A part was committed for somebody."""

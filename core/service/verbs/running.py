@@ -16,6 +16,7 @@ from core.desk.ending import EndOrder, end_at_once, order_end
 from core.desk.house import House
 from core.errors import VerbFailed
 from core.service.notices import Notices
+from core.service.readiness import StoreProbe, desk_parts
 from core.service.socket import Json
 from core.service.verbs.means import Status
 from core.store import deliveries
@@ -44,9 +45,14 @@ class AtWork:
         self._status = status
         self._desk = desk
         self._house = house
+        self._probe = StoreProbe(house.store, house.clock)
 
-    async def status(self) -> Json:
-        return await self._status.status()
+    async def status(self) -> dict[str, Json]:
+        """Ready only while it could take a message; `not_ready`: what is in the way, by part."""
+        parts = {"store": await self._probe.look(), **desk_parts(self._desk)}
+        told = await self._status.status()
+        wrong: dict[str, Json] = {name: part.detail for name, part in parts.items() if not part.ok}
+        return {**told, "ready": bool(told["ready"]) and not wrong, "not_ready": wrong}
 
     def push(self, posted: Posted) -> None:
         self._status.push(posted)
@@ -90,7 +96,7 @@ class AtRest:
         self._store = store
         self._notices = notices
 
-    async def status(self) -> Json:
+    async def status(self) -> dict[str, Json]:
         return await self._status.status()
 
     def push(self, posted: Posted) -> None:

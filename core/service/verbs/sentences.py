@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import unquote
 
 from core.desk.commands.ended import DELETED, END
-from core.desk.commands.forget import ASKED
+from core.desk.commands.forget import ASKED, FORGOTTEN
+from core.desk.commands.table import UNKNOWN
 from core.desk.consent import GO_ON
 from core.desk.restored import RESTORED
 from core.store.lookups import Happened, Received, Sent
@@ -40,6 +42,12 @@ _TURN = {
     "cancelled": "was stopped",
     "interrupted": "was interrupted when the desk ended, which the chat was told",
 }
+_UNSENT = {
+    "done": "was answered, but not all of the answer was sent",
+    "failed": "failed, which the chat could not be told",
+    "cancelled": "was stopped, and not all that it had said until then was sent",
+    "interrupted": "was interrupted when the desk ended, which the chat could not be told",
+}
 _RESETS = {
     "command": "somebody asked for a new one",
     "idle": "the one before had rested for too long",
@@ -67,7 +75,18 @@ def at(when: datetime | None) -> str:
     return f"{when:%Y-%m-%d %H:%M:%S} UTC" if when is not None else "an unknown time"
 
 
-def message(row: Received, turn_: Happened | None) -> str:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Around:
+    """What belongs to a message: its turn, with the state that it has or had, whether something that this said was not
+    sent, and the row that closed the message."""
+
+    turn: Happened | None
+    turn_state: str | None
+    unsent: bool
+    closer: Received | None
+
+
+def message(row: Received, around: Around) -> str:
     """Why a message is where it is."""
     if row.command == END:
         what = "An order to end the session"
@@ -76,21 +95,23 @@ def message(row: Received, turn_: Happened | None) -> str:
     else:
         sender = f" from {row.name} ({row.identity})" if row.identity else ""
         what = f"Message {row.message or row.id}{sender}"
-    return f"{what}, received {at(row.received_at)}, {_became(row, turn_)}."
+    return f"{what}, received {at(row.received_at)}, {_became(row, around)}."
 
 
-def _became(row: Received, turn_: Happened | None) -> str:
+def _became(row: Received, around: Around) -> str:
     match row.fate:
         case None if row.state == "taken":
-            return f"is with turn {row.turn}, which {_TURN.get(turn_.state, turn_.state) if turn_ else 'is not there'}"
+            return f"is with turn {row.turn}, which {_ended(around.turn.state) if around.turn else 'is not there'}"
         case None:
             return "waits for its turn"
         case "answered":
-            return _answered(row, turn_)
+            return _answered(row, around)
         case "merged":
-            return f"was answered together with what followed it, in turn {row.turn or row.detail}"
+            return _taken(row, around, " together with others") or (
+                f"was taken into turn {row.turn or row.detail}; the session of that was deleted since"
+            )
         case "closed":
-            return f"was dropped by the command in message {row.detail} (/stop or /reset closes what waits)"
+            return _closed(row, around.closer)
         case "refused":
             return f"was refused: {_refused(row.detail)}"
         case "ignored":
@@ -103,17 +124,50 @@ def _became(row: Received, turn_: Happened | None) -> str:
             return f"ended as {other}"
 
 
-def _answered(row: Received, turn_: Happened | None) -> str:
-    if turn_ is not None:
-        reference = f" (reference {turn_.reference})" if turn_.reference else ""
-        return f"was taken into turn {turn_.id}, which {_TURN.get(turn_.state, turn_.state)}{reference}"
+def _ended(state: str, *, unsent: bool = False) -> str:
+    return (_UNSENT if unsent else _TURN).get(state, state)
+
+
+def _taken(row: Received, around: Around, how: str = "") -> str:
+    """What became of its turn; "" where that is not known any more."""
+    if around.turn_state is None:
+        return ""
+    turn_, ended = around.turn, _ended(around.turn_state, unsent=around.unsent)
+    if turn_ is None:
+        return f"was taken{how} into a turn that {ended}{_referred(row.detail)}; its session was deleted since"
+    return f"was taken{how} into turn {turn_.id}, which {ended}{_referred(turn_.reference)}"
+
+
+def _referred(reference: str | None) -> str:
+    return f" (reference {reference})" if reference else ""
+
+
+def _answered(row: Received, around: Around) -> str:
+    if known := _taken(row, around):
+        return known
     if row.command == END:
         return f"was carried out {at(row.done_at)}"
     if row.detail == ASKED:
         return "was answered with the question whether to forget; /forget yes was needed"
+    if row.detail == UNKNOWN:
+        return f"was a command that there is not, which the chat was told {at(row.done_at)}"
     if row.command and row.detail:
         return f"was the command /{row.detail}, carried out {at(row.done_at)}"
-    return f"was answered {at(row.done_at)}; its session was deleted since"
+    ended = f"was done with {at(row.done_at)}{_referred(row.detail)}"
+    return f"{ended}; how is not known, for its session was deleted since"
+
+
+def _closed(row: Received, closer: Received | None) -> str:
+    if closer is None:
+        return f"was dropped by the command in message {row.detail}, which is not kept any more"
+    if closer.command != END:
+        return f"was dropped by the command /{closer.detail or closer.command} in message {closer.id}"
+    if closer.event.endswith(f":{FORGOTTEN}"):
+        return "was dropped when its person was forgotten (/forget)"
+    return (
+        "was dropped when whoever runs the desk ended or deleted the session (`frontdesk sessions end` or `delete`), "
+        f"by order {closer.id}"
+    )
 
 
 def _refused(detail: str) -> str:
@@ -158,6 +212,8 @@ def delivery(part: Sent) -> str:
             return f"{what}, may have arrived; /again brought it once more."
         case "failed" if part.error == DELETED:
             return f"{what}, was not sent: its session was deleted."
+        case "failed" if part.error is None:
+            return f"{what}, was not sent; why went with its session, which was deleted since."
         case "failed":
             return f"{what}, was not sent after {tries}: {part.error}."
         case "unknown":
