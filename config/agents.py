@@ -16,7 +16,7 @@ from config.part import Part
 from config.requests import RequestSettings
 from config.secret import Secret
 from config.sources import Misplaced, Sources, misplaced, wrong
-from config.values import Backend, Count, Scalar, Seconds, Text, TextFile, Tokens, WebRoot
+from config.values import Backend, Count, Roots, Scalar, Seconds, Text, TextFile, Tokens, WebRoot
 
 
 class OfflineAgentSettings(Part):
@@ -84,6 +84,10 @@ class ModelAgentSettings(Part):
     fallbacks: ModelList = ()
     """Tried in this order when `model` fails."""
     show_thinking: bool = False
+    images: bool = True
+    """Whether its models can be shown pictures; where one can't, people's pictures are only named to it."""
+    files: Roots = ()
+    """Folders from which the agent may send files to people; none: it can't."""
     settings: RequestSettings = RequestSettings()
     limits: LimitSettings = LimitSettings()
     context: ContextSettings = ContextSettings()

@@ -100,8 +100,9 @@ def _type_words(error: ErrorDetails, key: str, given: object) -> tuple[str, str]
             name = option_name(_path(error["loc"]), is_table=True).partition(",")[0]
             return "must be a table", f"write {name} and its options below"
         case _:
-            limits = error["msg"].removeprefix("Input should be ").removeprefix("String should ")
-            return f"must be {limits}" if limits != error["msg"] else error["msg"], ""
+            said = error["msg"].removeprefix("Value error, ")
+            limits = said.removeprefix("Input should be ").removeprefix("String should ")
+            return f"must be {limits}" if limits != said else said, ""
 
 
 def _boolean_hint(key: str, given: object) -> str:

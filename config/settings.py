@@ -63,6 +63,8 @@ class DeskSettings(Part):
     turn_timeout_s: Seconds = 600
     drain_s: Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)] = 30
     """How long running turns may go on after SIGTERM."""
+    attachment_mib: Annotated[int, Field(ge=1, le=2000)] = 20
+    """The most that one file which people send may have; platforms may allow less."""
     stale_hours: Hours = 24
     """Messages that waited longer are closed with a notice instead of being answered."""
 

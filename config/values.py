@@ -238,6 +238,7 @@ TextFile = Annotated[Path, BeforeValidator(_located), AfterValidator(_text_file)
 """Absolute, and text when the config was loaded."""
 Directory = Annotated[Path, BeforeValidator(_located), AfterValidator(_directory)]
 """Absolute, and there when the config was loaded."""
+Roots = Annotated[tuple[Directory, ...], BeforeValidator(listed)]
 Minutes = Annotated[float, Field(gt=0, le=10 * _YEAR_S / 60, allow_inf_nan=False)]
 Hours = Annotated[float, Field(gt=0, le=10 * _YEAR_S / 3600, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=10_000_000)]

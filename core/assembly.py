@@ -18,13 +18,17 @@ from core.agents.backend import ModelBackend
 from core.agents.cache import AgentCache
 from core.agents.configured import Configured
 from core.agents.registry import DEFAULT, Agents
+from core.agents.speech import Speech
 from core.delivery.outbox import Outbox
+from core.desk.breaker import Breaker
 from core.desk.full import FullDisk
-from core.desk.house import DeskRules, House
+from core.desk.house import DeskRules, House, Manners
 from core.desk.live import Live
+from core.desk.porter import Bounds, Porter
 from core.desk.pulse import Pulse
 from core.desk.resets import Mode, Policy
 from core.desk.slots import Slots
+from core.desk.voices import Voices
 from core.people.access import Access, AccessRules
 from core.people.admins import KnownAdmins
 from core.ports import Bot, Clock, Random
@@ -57,6 +61,12 @@ class SettingsPolicies:
                 announce=reset.announce,
             )
         return known
+
+    def manners(self, bot: BotName) -> Manners:
+        configured = self._settings.bots.get(bot)
+        if configured is None:
+            return Manners()
+        return Manners(reaction=configured.reaction or "", stop_button=configured.stop_button)
 
     def agent(self, bot: BotName) -> str:
         configured = self._settings.bots.get(bot)
@@ -122,6 +132,7 @@ def access_of(settings: Settings, bots: Iterable[BotName]) -> AccessRules:
                 groups=frozenset(ChatId(group) for group in getattr(settings.bots.get(name), "groups", ())),
                 owners=owners,
                 allowed=allowed,
+                allow_bots=name in settings.bots and settings.bots[name].allow_bots,
                 local=name not in settings.bots or isinstance(settings.bots[name], TerminalSettings),
             )
             for name in bots
@@ -144,6 +155,12 @@ def rules_of(settings: Settings, approve_command: str) -> DeskRules:
     )
 
 
+def bounds_of(settings: Settings) -> Bounds:
+    proxy = settings.network.proxy
+    speech = Speech(settings=settings.speech, proxy=None if proxy is None else proxy.reveal())
+    return Bounds(speech=speech, file_bytes=settings.desk.attachment_mib * MIB)
+
+
 def furnish(
     settings: Settings,
     store: Store,
@@ -157,13 +174,16 @@ def furnish(
     `ConfigError`."""
     notices = Notices(settings.desk.language)
     rules = rules_of(settings, approve_command)
+    give_up_s = rules.stale.total_seconds()
+    outbox = Outbox(store, bots, clock=clock, random=random, notices=notices, give_up_s=give_up_s)
+    porter = Porter(store, clock, random, bounds_of(settings))
     return House(
         store=store,
         clock=clock,
         random=random,
         notices=notices,
         bots=bots,
-        outbox=Outbox(store, bots, clock=clock, random=random, notices=notices, give_up_s=rules.stale.total_seconds()),
+        outbox=outbox,
         agents=agents_of(settings, random.token(32)),
         cache=AgentCache(
             most=settings.cache.agents,
@@ -177,6 +197,9 @@ def furnish(
         access=access_of(settings, bots),
         policies=SettingsPolicies(settings),
         admins=KnownAdmins(bots, clock),
+        porter=porter,
+        voices=Voices(store, clock, bots, outbox, porter),
+        breaker=Breaker(),
         rules=rules,
         tally=store.tally,
     )

@@ -36,6 +36,7 @@ FrontdeskError                what, and what to tell the person (`user_notice`)
 |   +-- DayLimit              the person's tokens of the day are used up
 +-- NotRunning                no daemon listens on the socket
 +-- VerbFailed                a verb of the command line was not carried out; `code` is the exit code
++-- FileRefused               a file that an agent wanted to hand over; the words are for the agent
 +-- Refused                   a person asked for what is not allowed or not there
 """
 
@@ -249,6 +250,10 @@ class VerbFailed(FrontdeskError):
         """`code` is the exit code: 1 it failed, 2 it was asked wrongly."""
         super().__init__(words)
         self.code: Literal[1, 2] = code
+
+
+class FileRefused(FrontdeskError):
+    """A file can't be handed over. The text is for the agent that wanted to."""
 
 
 class Refused(FrontdeskError):

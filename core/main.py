@@ -8,6 +8,7 @@ import importlib.metadata
 import shlex
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 
 import structlog
 
@@ -243,19 +244,19 @@ async def offline(loaded: Loaded) -> AsyncIterator[Mapping[str, Verb]]:
             random=SystemRandom(clock),
             notices=notices,
             running=AtRest(
-                StoreStatus(store, clock.now), store, notices, has_owners=bool(loaded.settings.access.owners)
+                StoreStatus(store, clock.now), store, notices, owners=frozenset(map(str, loaded.settings.access.owners))
             ),
         ).table()
     finally:
         store.close()
 
 
-async def attach(loaded: Loaded) -> int:
-    """Chat with the daemon that runs. Raises `NotRunning` before anything is shown."""
+async def attach(state: Path) -> int:
+    """Chat with the daemon that runs on this state directory. Raises `NotRunning` before anything is shown."""
     from bots.terminal.client import chat
 
     async def open_stream(args: Mapping[str, bool]) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer, _ = await connect(loaded.state_dir / SOCKET_NAME, "attach", args)
+        reader, writer, _ = await connect(state / SOCKET_NAME, "attach", args)
         return reader, writer
 
-    return await chat(open_stream, history=loaded.state_dir / HISTORY)
+    return await chat(open_stream, history=state / HISTORY)

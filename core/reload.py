@@ -20,7 +20,7 @@ from config.places import Written
 from config.settings import Settings
 from core.agents.registry import Agents
 from core.aside import aside
-from core.assembly import MIB, SettingsPolicies, access_of, agents_of, rules_of
+from core.assembly import MIB, SettingsPolicies, access_of, agents_of, bounds_of, rules_of
 from core.desk.desk import Desk
 from core.desk.house import House
 from core.errors import ConfigError, StoreError
@@ -153,6 +153,7 @@ class Reload:
             agents=agents,
             access=access_of(settings, {*house.bots, *map(BotName, settings.bots)}),
             policies=SettingsPolicies(settings),
+            porter=bounds_of(settings),
             rules=rules_of(settings, self._reading.approve_command),
         )
         cache = settings.cache

@@ -267,6 +267,8 @@ class Delivery:
     buttons: tuple[Button, ...] = ()
     """Side by side, in this order."""
     files: tuple[OutFile, ...] = ()
+    attempt: int = 1
+    """Counts the times that it was handed to a bot, over restarts: from 2 on it may be there already."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

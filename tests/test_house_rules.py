@@ -41,6 +41,8 @@ BOUNDARIES: Final = {
     "reload": ("core/main.py", "Daemon._reload_when_told"),
     "work aside": ("core/aside.py", "_do"),
     "instant command": ("core/desk/instants.py", "Instants._text"),
+    "porter": ("core/desk/porter.py", "Porter._fetch"),
+    "sign": ("core/desk/manners.py", "_shown"),
 }
 """Where everything may be caught, each with its reason at the line. A handler that ends in `raise` needs none."""
 

@@ -5,3 +5,23 @@ from __future__ import annotations
 from typing import Final
 
 from core.ports import Questions, SecretWanted
+
+QUESTIONS: Final = Questions(
+    platform="slack",
+    title="Slack",
+    secrets=(
+        SecretWanted(
+            option="bot_token",
+            title="Bot token of the app",
+            source="At https://api.slack.com/apps open the app, OAuth & Permissions, install it, and copy xoxb-…",
+        ),
+        SecretWanted(
+            option="app_token",
+            title="App-level token of the app",
+            source="At Basic Information, App-Level Tokens, make one with the scope connections:write (xapp-).",
+        ),
+    ),
+    own_id="TEAM/USER: both ids stand in Slack in your profile's menu and in the address of the web client, and /whoami"
+    " tells them once the bot runs",
+    offer=("groups", "stream"),
+)

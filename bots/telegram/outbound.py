@@ -1,20 +1,37 @@
-"""From a `Delivery` to calls of the Bot API (https://core.telegram.org/bots/api), and from the SDK's errors to ours."""
+"""From a `Delivery` to calls of the Bot API (https://core.telegram.org/bots/api). What is not caught here is judged by
+`api.ours`."""
 
 from __future__ import annotations
 
-import asyncio
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Final
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
-import httpx
 import telegram
 from telegram import error as sdk
 
 from bots.telegram import markup
-from core.errors import BotError, BotRejected, ChatDead, FloodWait, NotSent, PollConflict, Rejected, Unknown
-from core.vocabulary import Address, Capabilities, ChatId, Delivery, MessageId, Pace, TextUnit, UserId
+from bots.telegram.api import call
+from bots.telegram.inbound import GENERAL, PRESSED
+from bots.telegram.uploads import send_files
+from bots.telegram.wording import CAPTION_UTF16, caption_anew, say, say_draft
+from core.delivery.split import utf16_units
+from core.vocabulary import (
+    Address,
+    Button,
+    Capabilities,
+    ChatId,
+    ChatKind,
+    Delivery,
+    MessageId,
+    Pace,
+    Press,
+    TextUnit,
+    UserId,
+)
+
+_LOG: Final = logging.getLogger(__name__)
 
 CAPABILITIES: Final = Capabilities(
     text_limit=4096,  # after entities: https://core.telegram.org/bots/api#sendmessage
@@ -27,168 +44,152 @@ CAPABILITIES: Final = Capabilities(
     group_pace=Pace(interval_s=4.0, burst=4),
     account_pace=Pace(interval_s=1 / 25, burst=3),
     typing_interval_s=4.5,  # a chat action lasts 5 s: https://core.telegram.org/bots/api#sendchataction
+    buttons=True,
+    caption_limit=CAPTION_UTF16,
 )
 
-READ_TIMEOUT_S: Final = 20.0
-_NOTHING: Final[Mapping[str, object]] = {}
-_DRIP_S: Final = 30.0
-_DEFAULT_FLOOD_WAIT_S: Final = 5.0
-_NEVER_LEFT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
-_DEAD_CHAT: Final = (
-    "chat not found",
-    "chat_write_forbidden",
-    "group chat was deactivated",
-    "have no rights to send",
-    "need administrator rights",
-    "not enough rights to send",
-    "peer_id_invalid",
-    "user is deactivated",
-    "user not found",
-)
-
-
-class WebhookSet(PollConflict):
-    """Telegram hands this account's updates to a webhook."""
-
-
-class HttpTrouble(sdk.TelegramError):
-    """An answer whose status says more than the SDK keeps of it: 429, 413 and everything from 500."""
-
-    def __init__(self, status: int, wait_s: float | None) -> None:
-        super().__init__(f"HTTP status {status}")
-        self.status = status
-        self.wait_s = wait_s
-
-
-async def call(
-    api: telegram.Bot, method: str, arguments: Mapping[str, object] = _NOTHING, read_timeout_s: float = READ_TIMEOUT_S
-) -> Any:
-    """Call a method of the Bot API and return its raw result. Raises `telegram.error.TelegramError` only.
-
-    The method is written get_Updates: the SDK then does not warn that it has a typed method of its own, whose one
-    bad field would cost the whole answer.
-    """
-    try:
-        # The SDK's timeout is per read: an answer that drips would hold the caller for ever.
-        async with asyncio.timeout(read_timeout_s + _DRIP_S):
-            return await api.do_api_request(method, api_kwargs=dict(arguments), read_timeout=read_timeout_s)
-    except TimeoutError as error:
-        raise sdk.TimedOut from error
+NO_THREAD: Final = "thread not found"
+_ANSWER_LIMIT: Final = 200  # https://core.telegram.org/bots/api#answercallbackquery
+_ROW: Final = 8
+"""Buttons side by side; clients show no more."""
+_STYLES: Final[Mapping[str, str]] = {"good": "success", "bad": "danger"}  # .../bots/api#inlinekeyboardbutton
+_TOO_OLD: Final = "query is too old"
+_UNCHANGEABLE: Final = ("not modified", "message to edit not found", "can't be edited")
 
 
 async def send(api: telegram.Bot, delivery: Delivery) -> MessageId:
-    """Send one part and return its message id. Raises `telegram.error.TelegramError`."""
-    where: dict[str, object] = {"chat_id": delivery.address.chat}
-    if delivery.address.thread is not None:
-        where["message_thread_id"] = delivery.address.thread
+    """Send one part and return its message id, of an album the first one's. Raises `Rejected`, and
+    `telegram.error.TelegramError`."""
+    try:
+        return await _send(api, delivery)
+    except sdk.BadRequest as error:
+        # In a private chat everything is said to the same person, so a topic that is gone loses nothing.
+        if delivery.kind is not ChatKind.DIRECT or delivery.address.thread is None or NO_THREAD not in error.message:
+            raise
+    return await _send(api, replace(delivery, address=replace(delivery.address, thread=None)))
+
+
+async def _send(api: telegram.Bot, delivery: Delivery) -> MessageId:
+    where = {**_place(delivery.address), **_keyboard(delivery.buttons)}
     if delivery.address.reply_to is not None:
         where["reply_parameters"] = {"message_id": int(delivery.address.reply_to), "allow_sending_without_reply": True}
-    sent = await _say(api, "send_Message", delivery.text, where)
+    if not delivery.files:
+        return _id_of(await say(api, "send_Message", delivery.text, where))
+    if delivery.buttons and len(delivery.files) > 1:
+        _LOG.warning("an album has no buttons", extra={"delivery": delivery.id})
+    sent = await send_files(api, delivery, where)
+    return _id_of(sent[0] if isinstance(sent, list) and sent else sent)
+
+
+def _id_of(sent: object) -> MessageId:
     number = sent.get("message_id") if isinstance(sent, dict) else None
     if type(number) is not int:
         raise sdk.TelegramError("the answer names no message")
     return MessageId(str(number))
 
 
+def _place(address: Address) -> dict[str, object]:
+    """Telegram refuses messages that name the General topic (https://github.com/tdlib/telegram-bot-api/issues/798)."""
+    place: dict[str, object] = {"chat_id": address.chat}
+    if address.thread is not None and address.thread != str(GENERAL):
+        place["message_thread_id"] = address.thread
+    return place
+
+
+def _keyboard(buttons: Sequence[Button]) -> dict[str, object]:
+    if not buttons:
+        return {}
+    made = [_button(button) for button in buttons]
+    rows = [made[at : at + _ROW] for at in range(0, len(made), _ROW)]
+    return {"reply_markup": {"inline_keyboard": rows}}
+
+
+def _button(button: Button) -> dict[str, object]:
+    """Servers that know no styles overlook them."""
+    style = _STYLES.get(button.style)
+    return {
+        "text": button.label,
+        "callback_data": f"{PRESSED}{button.data}",
+        **({} if style is None else {"style": style}),
+    }
+
+
 async def edit(api: telegram.Bot, delivery: Delivery, message: MessageId) -> None:
-    """Replace the text of a message; the text that it already has is success. Raises `telegram.error.TelegramError`."""
-    where: dict[str, object] = {"chat_id": delivery.address.chat, "message_id": int(message)}
+    """Replace text and buttons of a message; what it already says is success. Raises
+    `telegram.error.TelegramError`."""
+    where = {"chat_id": delivery.address.chat, "message_id": int(message), **_keyboard(delivery.buttons)}
     try:
-        await _say(api, "edit_Message_Text", delivery.text, where)
+        if delivery.files:
+            await caption_anew(api, delivery.text, where)
+        else:
+            await say(api, "edit_Message_Text", delivery.text, where)
     except sdk.BadRequest as error:
         if "not modified" not in error.message.lower():
             raise
 
 
-async def typing(api: telegram.Bot, address: Address) -> None:
-    """Show the typing sign. Raises `telegram.error.TelegramError`."""
-    arguments: dict[str, object] = {"chat_id": address.chat, "action": "typing"}
-    if address.thread is not None:
-        arguments["message_thread_id"] = address.thread
-    await call(api, "send_Chat_Action", arguments)
+async def typing(api: telegram.Bot, address: Address, *, in_general: bool) -> None:
+    """Show the typing sign. It has to name the General topic, or nobody there sees it. Raises
+    `telegram.error.TelegramError`."""
+    where = _place(address)
+    if in_general:
+        where["message_thread_id"] = GENERAL
+    await call(api, "send_Chat_Action", {**where, "action": "typing"})
+
+
+async def react(api: telegram.Bot, address: Address, message: MessageId, emoji: str) -> None:
+    """Put one reaction on a message. Raises `telegram.error.TelegramError`."""
+    # Telegram's own list (https://core.telegram.org/bots/api#reactiontypeemoji) has no variation selectors.
+    reaction = [{"type": "emoji", "emoji": emoji.replace("\N{VARIATION SELECTOR-16}", "")}]
+    where = {"chat_id": address.chat, "message_id": int(message)}
+    await call(api, "set_Message_Reaction", {**where, "reaction": reaction})
+
+
+async def draft(api: telegram.Bot, address: Address, number: int, text: str) -> None:
+    """Show what fits one message of a text that is not there yet, under a number that is not 0
+    (https://core.telegram.org/bots/api#sendmessagedraft). Raises `telegram.error.TelegramError`."""
+    shown = markup.parts(text)[:1]
+    if shown:
+        await say_draft(api, shown[0], {**_place(address), "draft_id": number})
+
+
+async def answer(api: telegram.Bot, press: Press, text: str, *, over: bool) -> None:
+    """End the waiting sign of a button. Telegram waits for it only moments: to be late is no error. Raises
+    `telegram.error.TelegramError`."""
+    query, _, message = press.handle.rpartition(":")
+    try:
+        await _answer(api, query, text)
+    finally:
+        if over:
+            await _take_buttons(api, press.address.chat, int(message))
+
+
+async def _answer(api: telegram.Bot, query: str, text: str) -> None:
+    arguments: dict[str, object] = {"callback_query_id": query}
+    if text:
+        arguments["text"] = _shortened(text, _ANSWER_LIMIT)
+    try:
+        await call(api, "answer_Callback_Query", arguments)
+    except sdk.BadRequest as error:
+        if _TOO_OLD not in error.message.lower():
+            raise
+
+
+async def _take_buttons(api: telegram.Bot, chat: ChatId, message: int) -> None:
+    try:
+        await call(api, "edit_Message_Reply_Markup", {"chat_id": chat, "message_id": message})
+    except sdk.BadRequest as error:
+        if not any(sign in error.message.lower() for sign in _UNCHANGEABLE):
+            raise
+
+
+def _shortened(text: str, most: int) -> str:
+    while utf16_units(text) > most:
+        text = f"{text[: min(len(text), most) - 2].rstrip()}\N{HORIZONTAL ELLIPSIS}"
+    return text
 
 
 async def is_admin(api: telegram.Bot, chat: ChatId, user: UserId) -> bool:
     """Whether a person runs a group (`ChatMember.status`). Raises `telegram.error.TelegramError`."""
     member = await call(api, "get_Chat_Member", {"chat_id": chat, "user_id": int(user)})
     return isinstance(member, dict) and member.get("status") in ("creator", "administrator")
-
-
-async def _say(api: telegram.Bot, method: str, source: str, where: dict[str, object]) -> Any:
-    """The rendered text; where Telegram can't take what was rendered, the same words plainly."""
-    where = {**where, "link_preview_options": {"is_disabled": True}}
-    try:
-        return await call(api, method, {**where, **_text(markup.render(source))})
-    except sdk.BadRequest as error:
-        if not _about_rendering(error):
-            raise
-    return await call(api, method, {**where, **_text(markup.plain(source))})
-
-
-def _text(rendered: markup.Rendered) -> dict[str, object]:
-    return {"text": rendered.text, "entities": [_entity(entity) for entity in rendered.entities]}
-
-
-def _entity(entity: markup.Entity) -> dict[str, object]:
-    written: dict[str, object] = {"type": entity.type, "offset": entity.offset, "length": entity.length}
-    if entity.url is not None:
-        written["url"] = entity.url
-    if entity.language is not None:
-        written["language"] = entity.language
-    return written
-
-
-def _about_rendering(error: sdk.BadRequest) -> bool:
-    words = error.message.lower()
-    return "entit" in words or "text is empty" in words or "text must be non-empty" in words
-
-
-@contextmanager
-def in_our_words(token: str) -> Iterator[None]:
-    """Within, errors of the SDK become ours. Neither they nor what they were raised from hold the token."""
-    try:
-        yield
-    except sdk.TelegramError as error:
-        leaks = any(token.lower() in f"{link} {link!r}".lower() for link in (error, *_causes(error)))
-        raise ours(error, token) from (None if leaks else error)
-
-
-def ours(error: sdk.TelegramError, token: str) -> BotError:
-    """What an error of the SDK means to us: the only place that judges one. The result never holds the token."""
-    words = re.sub(re.escape(token), "TOKEN", error.message, flags=re.IGNORECASE)  # the SDK may have changed its case
-    said = f"Telegram: {words[:200]}"
-    match error:
-        case HttpTrouble(status=429):
-            return FloodWait(error.wait_s or _DEFAULT_FLOOD_WAIT_S)
-        case HttpTrouble(status=413):
-            return Rejected("Telegram: the request is too large")
-        case sdk.InvalidToken() | sdk.EndPointNotFound() if not _unreadable(error):
-            return BotRejected("Telegram refuses the bot's token: set a valid one, from https://t.me/BotFather")
-        case sdk.Conflict():
-            return WebhookSet(said) if "webhook" in said else PollConflict(said)
-        case sdk.ChatMigrated():
-            return Rejected("Telegram: the group became a supergroup with another id")
-        case sdk.Forbidden():
-            return ChatDead(said)
-        case sdk.BadRequest():
-            return ChatDead(said) if any(sign in said.lower() for sign in _DEAD_CHAT) else Rejected(said)
-        case _ if any(isinstance(cause, _NEVER_LEFT) for cause in _causes(error)):
-            return NotSent(f"Telegram can't be reached ({_innermost(error)})")
-        case _:
-            return Unknown(f"no clear answer from Telegram ({_innermost(error)})")
-
-
-def _unreadable(error: sdk.TelegramError) -> bool:
-    """Whether something else than Telegram answered: its own refusals are JSON."""
-    return any(type(cause) is sdk.TelegramError for cause in _causes(error))
-
-
-def _innermost(error: sdk.TelegramError) -> str:
-    last = [error, *_causes(error)][-1]
-    return str(last) if isinstance(last, HttpTrouble) else type(last).__name__
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    while error.__cause__ is not None:
-        error = error.__cause__
-        yield error

@@ -17,7 +17,9 @@ import telegram
 from telegram import error as sdk
 from telegram.request import HTTPXRequest
 
-from bots.telegram import inbound, outbound
+from bots.telegram import inbound
+from bots.telegram.addressed import Account
+from bots.telegram.api import call, in_our_words
 from config.bots import TelegramSettings
 from config.values import web_address
 from core.errors import BotError, BotRejected, PollConflict, SendError, Unknown
@@ -191,7 +193,7 @@ class TelegramProbe:
         """Raises `BotError`, and `_GroupMoved`."""
         try:
             async with asyncio.timeout(_CALL_S):
-                with outbound.in_our_words(api.token):
+                with in_our_words(api.token):
                     return await _call(api, method, arguments)
         except TimeoutError:
             raise Unknown(f"Telegram did not answer within {_CALL_S:.0f} s") from None
@@ -216,19 +218,19 @@ class _GroupMoved(Exception):
 
 async def _call(api: telegram.Bot, method: str, arguments: Mapping[str, object]) -> Any:
     try:
-        return await outbound.call(api, method, arguments, _CALL_S)
+        return await call(api, method, arguments, _CALL_S)
     except sdk.ChatMigrated as moved:
         raise _GroupMoved(moved.new_chat_id) from None
 
 
-def _account(told: object, name: BotName) -> inbound.Account:
+def _account(told: object, name: BotName) -> Account:
     us = inbound.account(name, told)
     if us is None:
         raise Unknown("what answers there is not Telegram: it does not say who this bot is")
     return us
 
 
-def _writers(updates: object, us: inbound.Account) -> list[Writer]:
+def _writers(updates: object, us: Account) -> list[Writer]:
     found: dict[str, Writer] = {}
     for update in reversed(updates if isinstance(updates, list) else []):
         said = inbound.read(update, us)

@@ -29,6 +29,9 @@ from bots.terminal.rendering import finished, to_ansi
 from core.vocabulary import MessageId
 
 STOP: Final = "/stop"
+QUIT: Final = ("/quit", "/exit")
+"""Lines that leave, as Ctrl-D does; they are for the prompt, not for the desk."""
+HINT: Final = "Ctrl-D or /quit leaves, Ctrl-C stops an answer"
 _PROMPT: Final = "> "
 _WORKING: Final = "…"
 _TAIL_CHARACTERS: Final = 8_000
@@ -51,7 +54,7 @@ class _Growing:
 
 
 class PromptScreen:
-    """See the module. Ctrl-C stops what runs, or clears the line; Ctrl-D leaves."""
+    """See the module. Ctrl-C stops what runs, or clears the line, or says how to leave; Ctrl-D leaves."""
 
     interactive = True
 
@@ -77,6 +80,7 @@ class PromptScreen:
         self._working = False
 
     async def lines(self) -> AsyncGenerator[str, None]:
+        await self.note(HINT)
         asking = asyncio.create_task(self._ask())
         try:
             while (line := await self._typed.get()) is not None:
@@ -129,6 +133,8 @@ class PromptScreen:
         with suppress(KeyboardInterrupt):
             # The signals and the loop belong to whoever runs this process.
             line = await self._session.prompt_async(handle_sigint=False, set_exception_handler=False)
+            if line.strip() in QUIT:
+                raise EOFError
             self._typed.put_nowait(line)
 
     def _keys(self) -> KeyBindings:
@@ -138,8 +144,10 @@ class PromptScreen:
         def _stop_or_clear(event: KeyPressEvent) -> None:
             if self._waiting or self._working:
                 self._typed.put_nowait(STOP)
-            else:
+            elif event.current_buffer.text:
                 event.current_buffer.reset()
+            else:
+                event.app.create_background_task(self.note(HINT))
 
         return keys
 

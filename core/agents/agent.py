@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
 from core.store.conversations import SessionId
@@ -81,6 +82,11 @@ class DeskTools(Protocol):
 
     async def files(self, refs: Iterable[str]) -> Mapping[str, bytes]:
         """What was kept, by reference; without those that are gone."""
+
+    async def hand_over(self, paths: Sequence[str], caption: str, roots: Sequence[Path]) -> Sequence[str]:
+        """Send files to where the answer goes, as one message with this text; their names. Only from the folders
+        `roots`, links resolved; they are on their way when this returned. Raises `FileRefused` with words for the
+        model."""
 
     async def search(self, words: str) -> Hits:
         """Entries that hold the words as they are written, newest first: of the asker's sessions, or, where others read

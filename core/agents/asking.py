@@ -35,14 +35,14 @@ from core.agents import compaction
 from core.agents.agent import Allowed, Answer, Remark, Responded, Suspend, TurnContext, Used
 from core.agents.crossing import Crossing
 from core.agents.faults import translate, wordless
-from core.agents.files import Aside, files_in, referring, refs_in, whole
+from core.agents.files import UNSEEN, Aside, files_in, referring, refs_in, whole
 from core.agents.providers import request_settings
 from core.agents.role import Role
 from core.agents.toolbox import Deps
 from core.agents.transcript import messages_of, presentable, response_data, result_data
 from core.errors import AgentError, ContextFull, DayLimit, ModelBusy, ModelKeyRefused, ModelUseless, StoreError
 from core.store.conversations import SessionId
-from core.store.entries import Entry, Json
+from core.store.entries import Entry, Json, Kind
 from core.store.history import open_calls, render
 from core.vocabulary import CallClosed, CallOpened, ClientTool, TextDelta, ThinkingDelta
 
@@ -185,7 +185,7 @@ class Asking:
             deferred_tool_results=_approvals(allowed) if allowed else None,
             model=self._chosen.model,
             instructions=role.instructions or None,
-            deps=Deps(self._crossing),
+            deps=Deps(self._crossing, role.settings.files),
             model_settings=request_settings(role.settings),
             usage_limits=UsageLimits(
                 request_limit=self._limits.iterations, total_tokens_limit=self._limits.turn_tokens
@@ -201,7 +201,13 @@ class Asking:
         if not refs:
             return entries
         files = await self._crossing.ask(lambda turn: turn.desk.files(refs))
-        return [replace(entry, data=whole(entry.data, files)) for entry in entries]
+        return [replace(entry, data=self._seen(entry, files)) for entry in entries]
+
+    def _seen(self, entry: Entry, files: Mapping[str, bytes]) -> Mapping[str, Json]:
+        """An entry's data with its files; what people sent is shown only to models that see."""
+        if entry.kind is Kind.USER and not self._chosen.sees:
+            return whole(entry.data, {}, UNSEEN)
+        return whole(entry.data, files)
 
     async def _without_files(self, data: Mapping[str, Json]) -> Mapping[str, Json]:
         """What is stored of a message: its files are kept apart, and referred to."""

@@ -10,6 +10,7 @@ from core.store.entries import Entry, Json
 
 REF = "frontdesk_file"
 GONE = "[This file is not kept any more.]"
+UNSEEN = "[You can't see this picture: the model takes none.]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,9 @@ def referring(data: Mapping[str, Json], digests: Mapping[bytes, str]) -> Mapping
     return {name: _put_aside(value, digests) for name, value in data.items()}
 
 
-def whole(data: Mapping[str, Json], files: Mapping[str, bytes]) -> Mapping[str, Json]:
-    """A message's data as it was; in place of a file that is gone stands a word on it."""
-    return {name: _put_back(value, files) for name, value in data.items()}
+def whole(data: Mapping[str, Json], files: Mapping[str, bytes], missing: str = GONE) -> Mapping[str, Json]:
+    """A message's data as it was; in place of a file that is not there stands a word on it."""
+    return {name: _put_back(value, files, missing) for name, value in data.items()}
 
 
 def _put_aside(message: Json, digest: Mapping[bytes, str]) -> Json:
@@ -61,19 +62,19 @@ def files_in(message: Json) -> Iterator[Aside]:
             pass
 
 
-def _put_back(message: Json, files: Mapping[str, bytes]) -> Json:
+def _put_back(message: Json, files: Mapping[str, bytes], missing: str) -> Json:
     match message:
         case {"kind": "binary", "frontdesk_file": str(ref)} if isinstance(message, Mapping):
             data = files.get(ref)
             if data is None:
-                return GONE
+                return missing
             return {**_but(message, REF), "data": base64.urlsafe_b64encode(data).decode()}
         case Mapping():
-            return {name: _put_back(value, files) for name, value in message.items()}
+            return {name: _put_back(value, files, missing) for name, value in message.items()}
         case str():
             return message
         case Sequence():
-            return [_put_back(value, files) for value in message]
+            return [_put_back(value, files, missing) for value in message]
         case _:
             return message
 

@@ -39,6 +39,8 @@ class Chosen:
     model: Model
     systems: frozenset[str]
     window: int | None
+    sees: bool
+    """Can it be shown pictures?"""
     tells_when_sent: bool
     behind: Chosen | None
     """Its fallbacks alone, for an answer of its own that is none: what streams is taken for good once it begins."""
@@ -104,6 +106,7 @@ class Providers:
             model=models[0] if len(models) == 1 else FallbackModel(*map(_Reader, models)),
             systems=frozenset(map(system_of, models)),
             window=window,
+            sees=agent.settings.images and all(one.profile.get("supports_image_input", True) for one in models),
             tells_when_sent=all(_family(provider_of(one)) not in self._silent for one in names),
             behind=self._choose(agent, names[1:]) if len(names) > 1 else None,
         )

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic_ai import RunContext, ToolDefinition
@@ -18,6 +19,7 @@ from core.agents.agent import TurnContext
 from core.agents.configured import Configured
 from core.agents.crossing import Crossing
 from core.agents.tool_status import ToolServerStatus
+from core.errors import FileRefused
 from core.store.conversations import SessionId
 from core.vocabulary import ClientTool
 
@@ -26,15 +28,17 @@ if TYPE_CHECKING:
 
 FOUND_CHARS = 500
 """Characters of one entry that a search shows."""
+_READ_ONLY = frozenset({"current_time", "search_conversations"})
 OWN_IDLE_S = 900.0
 """How long a session's own tool server runs after its last turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """What a tool of the desk works with."""
+    """What a tool of the desk works with. `roots`: the folders from which files may be sent."""
 
     crossing: Crossing
+    roots: tuple[Path, ...] = ()
 
 
 async def current_time(ctx: RunContext[Deps]) -> str:
@@ -57,6 +61,21 @@ async def search_conversations(ctx: RunContext[Deps], words: str) -> str:
     if not hits.complete:
         lines.append("(There may be more: the search stopped before it had seen everything.)")
     return "\n\n".join(lines) or "Nothing found."
+
+
+async def send_files(ctx: RunContext[Deps], paths: list[str], caption: str = "") -> str:
+    """Send files to the person who asks, as one message; they arrive before your answer does.
+
+    Args:
+        paths: One to ten files in the folders from which files may be sent.
+        caption: What stands under them.
+    """
+    roots = ctx.deps.roots
+    try:
+        names = await ctx.deps.crossing.ask(lambda turn: turn.desk.hand_over(paths, caption, roots))
+    except FileRefused as why:
+        raise ToolFailed(str(why)) from None
+    return f"Sent: {', '.join(names)}"
 
 
 class _Served(AbstractToolset[Deps]):
@@ -124,7 +143,8 @@ class Toolbox:
         self._limits = agent.settings.limits
         self._mcp = agent.settings.mcp
         self._agent = agent
-        self._desk = FunctionToolset([current_time, search_conversations], id="desk")
+        hands = [send_files] if agent.settings.files else []
+        self._desk = FunctionToolset([current_time, search_conversations, *hands], id="desk")
         self._shared: list[ToolServer[Deps]] = []
         self._own: dict[tuple[str, SessionId], tuple[ToolServer[Deps], float]] = {}
 
@@ -163,7 +183,7 @@ class Toolbox:
 
     def is_read_only(self, servers: Sequence[ToolServer[Deps]], tool: str) -> bool:
         """May a call of it be made again after a crash?"""
-        return tool in self._desk.tools or any(server.is_read_only(tool) for server in servers)
+        return tool in _READ_ONLY or any(server.is_read_only(tool) for server in servers)
 
     async def tidy(self) -> None:
         """Stop the servers of sessions that rest."""

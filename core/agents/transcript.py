@@ -6,6 +6,7 @@ entry is not stored twice: a response's only text is that of its entry, a result
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections import Counter
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field, replace
 import structlog
 from pydantic import TypeAdapter, ValidationError
 from pydantic_ai.messages import (
+    BinaryContent,
     CompactionPart,
     FilePart,
     ModelMessage,
@@ -27,6 +29,7 @@ from pydantic_ai.messages import (
     ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
+    UserContent,
     UserPromptPart,
 )
 from pydantic_ai.models import Model
@@ -179,7 +182,7 @@ class _Fold:
     def add(self, entry: Entry) -> None:
         match entry.kind:
             case Kind.USER:
-                self._ask(UserPromptPart(render(entry), timestamp=entry.at))
+                self._ask(UserPromptPart(prompt(entry), timestamp=entry.at))
             case Kind.COMPACTION:
                 self._ask(UserPromptPart(f"{SUMMARY}\n\n{entry.text}", timestamp=entry.at))
             case Kind.ASSISTANT:
@@ -296,6 +299,28 @@ def _plain_parts(parts: Sequence[ModelResponsePart]) -> Iterator[ModelResponsePa
 def _say_unreadable(entry: Entry, fault: ValidationError) -> None:
     """Another version wrote it; its text and its calls are in the log all the same."""
     log.warning("entry_not_readable", session=entry.session, seq=entry.seq, faults=fault.error_count())
+
+
+def prompt(entry: Entry) -> str | list[UserContent]:
+    """What a person said, as a model is shown it: text, and pictures where there are any. Of a picture that is not kept
+    any more, or that the model can't see, there is a word."""
+    said, files = render(entry), entry.data.get("files")
+    if not isinstance(files, Sequence) or isinstance(files, str):
+        return said
+    shown = [_picture(file) for file in files]
+    pictures: list[UserContent] = [one for one in shown if isinstance(one, BinaryContent)]
+    words = "\n".join([said, *(one for one in shown if isinstance(one, str))])
+    return [words, *pictures] if pictures else words
+
+
+def _picture(file: Json) -> BinaryContent | str | None:
+    match file:
+        case {"kind": "binary", "data": str(encoded), "media_type": str(media_type)}:
+            return BinaryContent(base64.urlsafe_b64decode(encoded), media_type=media_type)
+        case str():
+            return file
+        case _:
+            return None
 
 
 def _results(entries: Sequence[Entry]) -> dict[str, list[Entry]]:

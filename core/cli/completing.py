@@ -37,7 +37,8 @@ def _found(context: typer.Context, verb: str, key: str | None, column: str, inco
         rows = rows_of(asyncio.run(asked()), key)
     except (FrontdeskError, OSError, ValueError, TimeoutError):  # a shell has no room for words
         rows = ()
-    yield from dict.fromkeys(value for row in rows if (value := str(row.get(column))).startswith(incomplete))
+    values = (row.get(column) for row in rows)
+    yield from dict.fromkeys(one for one in values if isinstance(one, str) and one.startswith(incomplete))
 
 
 def _place(context: typer.Context) -> Place:

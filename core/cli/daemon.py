@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
+from core.cli.options import ConfigOption, JsonOption, Place, StateOption, place_of
 from core.errors import NotRunning
 from core.service.signals import Signals
 
@@ -50,8 +50,7 @@ def run(context: typer.Context, config: ConfigOption = None, state: StateOption 
 
 def chat(context: typer.Context, config: ConfigOption = None, state: StateOption = None) -> None:
     """Chat here: with the desk that runs, else with one of your own for as long."""
-    loaded = place_of(context, config, state).load()
-    raise typer.Exit(asyncio.run(_chat(loaded)))
+    raise typer.Exit(_chat(place_of(context, config, state)))
 
 
 def check(
@@ -96,13 +95,14 @@ def _is_in_front(terminal: int) -> bool:
         return False
 
 
-async def _chat(loaded: Loaded) -> int:
+def _chat(place: Place) -> int:
     from core.main import attach, serve
 
     try:
-        return await attach(loaded)
+        return asyncio.run(attach(place.state_directory()))
     except NotRunning:
-        return await serve(loaded, Signals(), stdin=True)
+        loaded = place.load()  # until here, a daemon that runs is to be reached whatever became of its config
+    return asyncio.run(serve(loaded, Signals(), stdin=True))
 
 
 def _has_no_bots(loaded: Loaded) -> bool:

@@ -136,7 +136,8 @@ def restore(
     Messages that waited when the backup was made, and answers that were not sent yet, are not acted on: the desk went
     on after it and has done that. Where it has not, since it moved here, say --moved.
     """
-    loaded = place_of(context, config, state).load()
+    place = place_of(context, config, state)
+    loaded = place.load()
     done, held = _restore(loaded, file, moved=moved)
     told: dict[str, Json] = {
         "file": str(file.absolute()), "made_at": done.manifest.made_at, "schema": done.manifest.schema,
@@ -152,7 +153,8 @@ def restore(
     if held.messages or held.deliveries:
         waited = f"{counted(held.messages, 'message')} and {counted(held.deliveries, 'delivery', 'deliveries')}"
         print_line(f"not acted on again, since the desk went on after the backup: {waited} that waited then")
-    print_line("start it with: frontdesk run (or systemctl start frontdesk)")
+    service = "" if place.config or place.state else " (or systemctl start frontdesk)"
+    print_line(f"start it with: {place.command('run')}{service}")
 
 
 def _restore(loaded: Loaded, file: Path, *, moved: bool) -> tuple[Restored, Held]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -28,6 +29,12 @@ class Place:
         from config.load import load  # pydantic: only for verbs that need it
 
         return load(config=self.config, state=self.state)
+
+    def command(self, verb: str) -> str:
+        """How to type a verb so that it is about this desk."""
+        given = {"--config": self.config, "--state": self.state}
+        options = [f"{name} {shlex.quote(str(path.absolute()))}" for name, path in given.items() if path is not None]
+        return " ".join(["frontdesk", verb, *options])
 
     def state_directory(self) -> Path:
         """Where the desk is, without a look at the config. Raises `ConfigFaults`."""

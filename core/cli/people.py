@@ -14,7 +14,7 @@ from core.service.socket import Json
 
 people = typer.Typer(help="Who may talk to the desk.", no_args_is_help=True, rich_markup_mode=None)
 
-_PEOPLE = {"id": "id", "name": "name", "role": "role", "identities": "identities"}
+_PEOPLE = {"id": "id", "name": "name", "role": "role", "source": "from", "identities": "identities"}
 _PENDING = {"code": "code", "platform": "platform", "name": "name", "expires_at": "until"}
 
 
@@ -54,7 +54,12 @@ def approve(
 def give_role(
     context: typer.Context,
     person: Annotated[
-        str, typer.Argument(metavar="ID", help="As in: frontdesk people list", autocompletion=people_ids)
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="A person's id, as in: frontdesk people list; or an identity, PLATFORM:USER, as /whoami shows it.",
+            autocompletion=people_ids,
+        ),
     ],
     role: Annotated[Literal["owner", "user", "guest", "blocked"], typer.Argument(metavar="ROLE")],
     config: ConfigOption = None,
@@ -94,12 +99,29 @@ def link(
 ) -> None:
     """Say that two are one human: the first keeps name and role, and has the other's identities from now on."""
     found = ask_desk(place_of(context, config, state), "people.link", {"id": person, "other": other})
+    _print_known(found, as_json=as_json)
+
+
+@people.command("unlink")
+def unlink(
+    context: typer.Context,
+    identity: Annotated[str, typer.Argument(metavar="IDENTITY", help="PLATFORM:USER, one of a person's identities.")],
+    config: ConfigOption = None,
+    state: StateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Take a link back: the identity is a person of its own again. An owner's becomes a user."""
+    found = ask_desk(place_of(context, config, state), "people.unlink", {"identity": identity})
+    _print_known(found, as_json=as_json)
+
+
+def _print_known(found: Json, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        linked = row_of(found)
-        identities = ", ".join(map(str, rows_or_values(linked.get("identities"))))
-        print_line(f"{linked.get('name')} ({linked.get('id')}): {linked.get('role')}, known as {identities}")
+        person = row_of(found)
+        identities = ", ".join(map(str, rows_or_values(person.get("identities"))))
+        print_line(f"{person.get('name')} ({person.get('id')}): {person.get('role')}, known as {identities}")
 
 
 def _change(place: Place, verb: str, args: dict[str, Json], *, as_json: bool) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from core.cli.asking import ask_running
 from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
-from core.cli.tables import print_json, print_line, row_of, texts_of
+from core.cli.tables import print_json, print_line, row_of, second, texts_of
 
 _REFUSED: Final = 78
 """EX_CONFIG of sysexits.h."""
@@ -24,7 +24,9 @@ def reload(
     if as_json:
         print_json(found)
     elif faults:
-        print(*faults, f"The config from {found.get('loaded_at')} holds.", sep="\n", file=sys.stderr, flush=True)
+        print(
+            *faults, f"The config from {second(found.get('loaded_at'))} holds.", sep="\n", file=sys.stderr, flush=True
+        )
     else:
         print_line("The new config holds.")
     if waiting := texts_of(found, "next_start"):

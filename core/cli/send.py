@@ -27,7 +27,7 @@ def send(
     as_json: JsonOption = False,
 ) -> None:
     """Say something where a conversation was last heard. People see it; the agent does not answer it."""
-    said = sys.stdin.read(MOST_READ) if text == "-" else text
+    said = sys.stdin.read(MOST_READ).removesuffix("\n") if text == "-" else text
     found = ask_desk(place_of(context, config, state), "send", {"key": key, "text": said})
     if as_json:
         print_json(found)

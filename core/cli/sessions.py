@@ -10,7 +10,7 @@ import typer
 from core.cli.asking import ask_desk
 from core.cli.completing import session_keys
 from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
-from core.cli.tables import Row, counted, print_json, print_line, print_rows, row_of, rows_of
+from core.cli.tables import Row, counted, print_json, print_line, print_rows, row_of, rows_of, second
 from core.errors import VerbFailed
 
 KeyArgument: TypeAlias = Annotated[
@@ -64,9 +64,9 @@ def show_session(
         print_json(found)
         return
     session = row_of(found, "session")
-    print_line(f"{row_of(found).get('key')}: session {session.get('id')}, since {session.get('started_at')}")
+    print_line(f"{row_of(found).get('key')}: session {session.get('id')}, since {second(session.get('started_at'))}")
     if session.get("ended_at"):
-        print_line(f"ended {session.get('ended_at')} ({session.get('end_reason')})")
+        print_line(f"ended {second(session.get('ended_at'))} ({session.get('end_reason')})")
     print_rows(rows_of(found, "entries"), _ENTRIES, empty="nothing in it")
 
 
@@ -116,7 +116,7 @@ def end_session(
     if as_json:
         print_json(found)
     else:
-        print_line(f"{row_of(found).get('id')}: ended {row_of(found).get('ended_at')}")
+        print_line(f"{row_of(found).get('id')}: ended {second(row_of(found).get('ended_at'))}")
 
 
 @sessions.command("delete")

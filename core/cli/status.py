@@ -6,7 +6,7 @@ import typer
 
 from core.cli.asking import ask_desk
 from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
-from core.cli.tables import Row, print_counts, print_json, print_line, print_rows, row_of, rows_of, texts_of
+from core.cli.tables import Row, print_counts, print_json, print_line, print_rows, row_of, rows_of, second, texts_of
 
 _BOTS = {
     "name": "bot",
@@ -46,14 +46,15 @@ def status(
         print_line("Last errors:")
     for error in errors:
         facts = ", ".join(f"{name} {value}" for name, value in error.items() if name not in ("at", "event"))
-        print_line(f"  {error.get('at')}  {error.get('event')}" + (f": {facts}" if facts else ""))
+        print_line(f"  {second(error.get('at'))}  {error.get('event')}" + (f": {facts}" if facts else ""))
 
 
 def _print_config(config: Row) -> None:
     faults = texts_of(config, "faults")
     if faults:
         print_line(
-            f"The config was refused at {config.get('refused_at')}; the one from {config.get('loaded_at')} holds:"
+            f"The config was refused at {second(config.get('refused_at'))}; the one from "
+            f"{second(config.get('loaded_at'))} holds:"
         )
     for fault in faults:
         print_line(f"  {fault}")

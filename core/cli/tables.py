@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Final
 
 from core.service.socket import Json
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-_PIPE_COLUMNS: Final = 200
-_VISIBLE: Final = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160)), "�")
-"""Texts of strangers must not command the terminal."""
+_GAP: Final = "  "
+_FOLDS: Final = frozenset({"title", "text", "name", "sender", "detail", "identities"})
+"""Columns of words, which may be broken to fit. Ids, keys and times are there to be copied."""
+_NARROWEST: Final = 16
+"""Columns of a terminal for words; with less, every row is told in lines of its own."""
+_PADDING: Final = re.compile(r" +(\x1b\[0m)?$")
+_FRACTION: Final = re.compile(r"\.\d+(?=Z$)")
+_DIRECTIONS: Final = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_VISIBLE: Final = dict.fromkeys((*range(9), *range(11, 32), *range(127, 160), *_DIRECTIONS), "�")
+"""Texts of strangers must not command the terminal, nor turn round what stands beside them."""
 
 Row = Mapping[str, Json]
 
@@ -30,19 +36,26 @@ def print_line(text: str) -> None:
 
 
 def print_rows(rows: Sequence[Row], columns: Mapping[str, str], *, empty: str) -> None:
-    """A table with the columns key -> heading, or the word for nothing."""
+    """A table with the columns key -> heading, or the word for nothing. Where nobody looks at a terminal, nothing is
+    broken into lines."""
     if not rows:
         print_line(empty)
         return
-    from rich.table import Table
-    from rich.text import Text
+    from rich.cells import cell_len
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in columns.values():
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(_visible(_cell(row.get(key)))) for key in columns))
-    _print_table(table)
+    cells = [[_visible(_cell(row.get(key), key)) for key in columns] for row in rows]
+    told = [list(columns.values()), *cells]
+    widths = [max(cell_len(line) for row in told for line in row[at].split("\n")) for at in range(len(columns))]
+    if not sys.stdout.isatty():
+        lines = (line for row in told for line in _lines(row, widths))
+        print(*lines, sep="\n", flush=True)
+    else:
+        _print_fitting(cells, columns, widths)
+
+
+def second(time: Json) -> str:
+    """A time of an answer, to the second."""
+    return _FRACTION.sub("", str(time))
 
 
 def print_counts(name: str, counts: Row) -> None:
@@ -79,22 +92,53 @@ def row_of(value: Json, key: str | None = None) -> Row:
     return value if isinstance(value, Mapping) else {}
 
 
-def _print_table(table: Table) -> None:
+def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+    """A row of a table; a cell of several lines goes on below itself."""
+    from rich.cells import set_cell_size
+
+    for line in zip_longest(*(cell.split("\n") for cell in row), fillvalue=""):
+        *cells, last = line
+        padded = [set_cell_size(cell, width) for cell, width in zip(cells, widths, strict=False)]
+        yield _GAP.join([*padded, last]).rstrip()
+
+
+def _print_fitting(cells: Sequence[Sequence[str]], columns: Mapping[str, str], widths: Sequence[int]) -> None:
+    """On a terminal: words are folded, and where not even that makes room, each row has lines of its own."""
     from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-    width = None if sys.stdout.isatty() else _PIPE_COLUMNS
-    Console(width=width, highlight=False, emoji=False).print(table)
-    sys.stdout.flush()
+    console = Console(highlight=False, emoji=False)
+    needed = [min(width, _NARROWEST) if key in _FOLDS else width for key, width in zip(columns, widths, strict=True)]
+    if sum(needed) + len(_GAP) * (len(needed) - 1) > console.width:
+        for row in cells:
+            _print_alone(row, columns)
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, len(_GAP), 0, 0), header_style="bold")
+    for heading, (key, width) in zip(columns.values(), zip(columns, needed, strict=True), strict=True):
+        table.add_column(heading, overflow="fold", min_width=width, no_wrap=key not in _FOLDS)
+    for row in cells:
+        table.add_row(*map(Text, row))
+    with console.capture() as drawn:
+        console.print(table)
+    print(*(_PADDING.sub(r"\1", line) for line in drawn.get().splitlines()), sep="\n", flush=True)
 
 
-def _cell(value: Json) -> str:
+def _print_alone(row: Sequence[str], columns: Mapping[str, str]) -> None:
+    """What is empty is left out."""
+    told = [(heading, cell) for heading, cell in zip(columns.values(), row, strict=True) if cell]
+    lines = [f"{_GAP}{heading}: {cell}" if at else cell for at, (heading, cell) in enumerate(told)]
+    print(*lines, sep="\n", flush=True)
+
+
+def _cell(value: Json, key: str = "") -> str:
     match value:
         case None:
             return ""
         case bool():
             return "yes" if value else "no"
         case str():
-            return value
+            return second(value) if key == "at" or key.endswith("_at") else value
         case Sequence():
             return ", ".join(map(_cell, value))
         case Mapping():

@@ -186,7 +186,7 @@ class Lane:
                 posted = self._queue[0] = replace(posted, state=deliveries.SENDING, attempts=posted.attempts + 1)
             if (answered_s := self._answered.pop(posted.id, None)) is not None:
                 self._workshop.tally.handed_over(self._workshop.clock.monotonic() - answered_s)
-            await self._settle(posted, await hand_over(bot, posted))
+            await self._settle(posted, await hand_over(self._workshop, bot, posted))
 
     async def _wait(self, posted: Posted) -> None:
         """For the part's own time, then until the bot may send and for the chat's pace, which counts it at once: lanes
@@ -347,9 +347,15 @@ async def accepts(bot: Bot, posted: Posted) -> bool:
     return True
 
 
-async def hand_over(bot: Bot, posted: Posted) -> Fate:
+async def hand_over(workshop: Workshop, bot: Bot, posted: Posted) -> Fate:
     """Give one part to the bot: an edit if the platform's id is known, else a send."""
-    delivery = Delivery(id=posted.id, address=_address(posted), kind=posted.kind, text=posted.text)
+    files = workshop.files_of(posted)
+    if len(files) < len(posted.files):
+        return Rejected("a file of it is not kept any more")
+    delivery = Delivery(
+        id=posted.id, address=_address(posted), kind=posted.kind, text=posted.text, buttons=posted.buttons, files=files,
+        attempt=max(1, posted.attempts),
+    )  # fmt: skip
     try:
         if posted.message is None:
             return Sent(await bot.send(delivery))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import Enum, auto
 from typing import Protocol
 
@@ -11,10 +13,12 @@ import structlog
 
 from core.delivery.lane import Lane, Sent, hand_over
 from core.delivery.workshop import Workshop
-from core.errors import FloodWait, Rejected, StoreError, Unknown
-from core.ports import Bot, CanEdit
+from core.errors import FloodWait, Rejected, SendError, StoreError, Unknown
+from core.ports import Bot, CanDraft, CanEdit
 from core.store import deliveries
 from core.store.deliveries import Parcel, Posted
+from core.store.sql import Tx
+from core.vocabulary import ChatKind
 
 log = structlog.get_logger("frontdesk.delivery")
 
@@ -35,22 +39,32 @@ class Answer(Protocol):
     def text(self) -> str:
         """All that was said so far."""
 
+    @property
+    def doing(self) -> str:
+        """What it waits for, in a few words; "" for nothing in particular."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Beginning:
+    """How a preview comes to be. `post` stores it; `drafts`: what vanishes by itself does as well as a message."""
+
+    parcel: Parcel
+    post: Callable[[Tx, Parcel, datetime], Posted] = deliveries.post
+    drafts: bool = True
+
 
 class Preview:
     """Owned by one running turn. `show` may be called for every delta; what is sent is always the latest text of the
     answer."""
 
     def __init__(
-        self,
-        workshop: Workshop,
-        lane: Lane,
-        parcel: Parcel,
-        answer: Answer,
-        inherited: Posted | None = None,
+        self, workshop: Workshop, lane: Lane, begin: Beginning, answer: Answer, inherited: Posted | None = None
     ) -> None:
+        """`inherited`: what the last process showed."""
         self._workshop = workshop
         self._lane = lane
-        self._parcel = parcel
+        self._parcel = begin.parcel
+        self._begin = begin
         self._row = inherited
         self._answer = answer
         self._shown: str | None = "" if inherited is None else None  # it may have grown since its text was stored
@@ -108,6 +122,10 @@ class Preview:
         if bot is None or self._lane.pace is None:
             return
         try:
+            if self._row is None and self._drafts(bot):
+                await self._draft(bot)
+            if self._is(_Stage.OVER):
+                return
             if self._row is None or self._row.message is None:
                 await self._send_first(bot)
             else:
@@ -119,7 +137,11 @@ class Preview:
 
     def _part(self, bot: Bot) -> str:
         """What fits one message; the rest is not looked at."""
-        parts = bot.parts(self._answer.text[: 2 * bot.capabilities.text_limit])
+        said = self._answer.text[: 2 * bot.capabilities.text_limit]
+        parts, doing = bot.parts(said), self._answer.doing
+        if len(parts) == 1 and doing:
+            longer = bot.parts(f"{said}\n\n*{doing}*")
+            return longer[0] if len(longer) == 1 else parts[0]
         return parts[0] if parts else ""
 
     async def _send_first(self, bot: Bot) -> None:
@@ -133,9 +155,9 @@ class Preview:
         self._stage = _Stage.SENDING
         parcel = replace(self._parcel, text=text, state=deliveries.SENDING)
         now = self._workshop.clock.now()
-        row = self._row = await self._workshop.store.write(lambda tx: deliveries.post(tx, parcel, now))
+        row = self._row = await self._workshop.store.write(lambda tx: self._begin.post(tx, parcel, now))
         async with self._lane.hold:
-            fate = await hand_over(bot, row)
+            fate = await hand_over(self._workshop, bot, row)
         match fate:
             case Sent(message=message) if message is not None:
                 self._row, self._shown = replace(row, message=message), text
@@ -150,6 +172,30 @@ class Preview:
                 await self._workshop.store.write(lambda tx: deliveries.drop(tx, row.id))
                 self._row = None  # not before: a row that could not be dropped is the record's to drop
 
+    def _drafts(self, bot: Bot) -> bool:
+        """Does the platform show here what an answer is like so far, without a message?"""
+        direct = self._parcel.kind is ChatKind.DIRECT
+        return self._begin.drafts and direct and bot.capabilities.drafts and isinstance(bot, CanDraft)
+
+    async def _draft(self, bot: Bot) -> None:
+        """Until the answer is over, or the platform shows no drafts after all. Nothing of it stays."""
+        shown = ""
+        while not self._is(_Stage.OVER) and self._drafts(bot):
+            await self._changed.wait()
+            self._changed.clear()
+            await self._may(edit=True)
+            bot = self._bot() or bot
+            text = self._part(bot)
+            if self._is(_Stage.OVER) or text in ("", shown) or not isinstance(bot, CanDraft):
+                continue
+            self._spend()
+            try:
+                await bot.draft(self._parcel.address, text)
+                shown = text
+            except SendError as fate:
+                self._note(fate)
+        self._changed.set()
+
     async def _edit_next(self) -> None:
         await self._changed.wait()
         self._changed.clear()
@@ -161,7 +207,7 @@ class Preview:
         async with self._lane.hold:
             if self._is(_Stage.OVER):
                 return
-            fate = await hand_over(bot, replace(row, text=text))
+            fate = await hand_over(self._workshop, bot, replace(row, text=text))
         if isinstance(fate, Sent):
             self._shown = text
         else:

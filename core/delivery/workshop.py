@@ -14,7 +14,7 @@ from core.store.deliveries import Posted
 from core.store.engine import Store
 from core.store.sql import Tx
 from core.tally import Tally
-from core.vocabulary import BotName
+from core.vocabulary import BotName, OutFile
 
 
 @dataclass(kw_only=True)
@@ -33,6 +33,14 @@ class Workshop:
 
     def is_held(self, bot: BotName) -> bool:
         return bot in self.held and not self.held[bot].is_set()
+
+    def files_of(self, posted: Posted) -> tuple[OutFile, ...]:
+        """Its files, without those that are gone."""
+        return tuple(
+            OutFile(kind=file.kind, path=path, name=file.name, media_type=file.media_type, size=file.size)
+            for file in posted.files
+            if (path := self.store.files.path(file.digest)) is not None
+        )
 
     def recognised(self, posted: Posted, now: datetime) -> bool:
         """Would the platform know a repeated send of this part for the same?"""

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from core.agents.agent import Answer
-from core.desk import coalesce, consent, resets
+from core.desk import bringing, coalesce, consent, offering, resets
 from core.desk.client_tools import tools_of
+from core.desk.offering import Choice, Offered, Tokens
 from core.desk.record import Ending, close_turn
 from core.desk.resets import Policy, ResetReason
 from core.people.names import one_line
 from core.service.notices import Notices
-from core.store import consents, conversations, deliveries, entries, history, inbox, sessions, turns
+from core.store import attachments, consents, conversations, deliveries, entries, history, inbox, sessions, turns
+from core.store.attachments import File
+from core.store.buttons import Action
 from core.store.conversations import Conversation, ConversationId, SessionId
 from core.store.deliveries import Posted
-from core.store.entries import Draft, Entry, Kind
+from core.store.entries import Draft, Entry, Json, Kind
 from core.store.inbox import Fate, Waiting
 from core.store.sessions import ResetContext, Session
 from core.store.sql import Tx
 from core.store.turns import Turn
-from core.vocabulary import ChatKind, ClientTool, Outcome, RowId, TurnId
+from core.vocabulary import Button, ChatKind, ClientTool, Outcome, RowId, TurnId
+
+RESUMABLE = timedelta(days=7)
+"""How long the button under the announcement of a reset is good."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +47,7 @@ class Intent:
     zone: str
     now: datetime
     stale_before: datetime
+    button: Tokens | None = None
     carry: tuple[Turn, Ending] | None = None
 
 
@@ -62,6 +69,8 @@ class Admitted:
     tools: tuple[ClientTool, ...] = ()
     received_at: datetime | None = None
     """Of the first row; None where an agent was asked for it before."""
+    spoken: bool = False
+    """The person asked by voice."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,10 +92,13 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
     rows = [row for row in (inbox.pending(tx, row) for row in intent.rows) if row is not None]
     if not rows:
         return NothingLeft(fence=conversation.fence)
+    if rows[0].command == consent.GO_ON:
+        return _go_on(tx, conversation, rows[0], intent, notices)
+    posted = _tell_of_files(tx, conversation, rows, intent, notices)
+    rows = [row for row in rows if not bringing.is_empty(row)]
+    if not rows:
+        return NothingLeft(fence=conversation.fence, posted=tuple(posted))
     first, last = rows[0], rows[-1]
-    if first.command == consent.GO_ON:
-        return _go_on(tx, conversation, first, intent, notices)
-    posted: list[Posted] = []
     if intent.carry is not None:
         posted += close_turn(tx, *intent.carry, intent.now, keep_rows=True).posted
     conversation, session, drafts = _session(tx, conversation, rows, intent, notices)
@@ -94,7 +106,10 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         session = close_suspended(tx, conversation, session, intent.now)
     session, told = entries.append(tx, session, drafts, intent.now)
     here = replace(first.address, reply_to=None)
-    posted += [deliveries.say(tx, here, first.kind, one.text, intent.now, conversation.id) for one in told]
+    for one in told:
+        parcel = deliveries.notice(here, first.kind, one.text, conversation.id)
+        resumable = _resume_button(tx, conversation, session, first, intent, notices) if one is told[-1] else ()
+        posted.append(deliveries.post(tx, replace(parcel, buttons=resumable), intent.now))
     head = session.model_head
     session, said = entries.append(tx, session, [_user_draft(session, rows, intent)], intent.now)
     heard = max(last.received_at, session.last_human_at)
@@ -102,8 +117,9 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
     session = sessions.heard(tx, session, heard, expires)
     turn = _open(tx, conversation, session, said[0], last, intent)
     inbox.take(tx, [row.id for row in rows], turn.id)
-    for identity in {row.identity for row in rows}:
-        sessions.join(tx, session.id, identity)
+    for row in rows:
+        sessions.join(tx, session.id, row.identity)
+        _keep_files(tx, session, said[0], row, intent.now)
     conversations.speak_from(tx, conversation, last.address, last.kind)
     return Admitted(
         conversation=conversation,
@@ -115,7 +131,46 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         posted=tuple(posted),
         tools=tools_of(rows),
         received_at=first.received_at,
+        spoken=bringing.spoke(rows),
     )
+
+
+def _resume_button(
+    tx: Tx, conversation: Conversation, session: Session, first: Waiting, intent: Intent, notices: Notices
+) -> tuple[Button, ...]:
+    """Under the announcement of a reset, for the one who met it."""
+    if session.reset is None or session.messages:
+        return ()
+    offered = Offered(
+        question=f"reset:{session.id}", address=first.address, identity=first.identity,
+        conversation=conversation.id, expires_at=intent.now + RESUMABLE,
+    )  # fmt: skip
+    choice = Choice(label="button_resume", action=Action.RESUME, target=session.reset.parent)
+    return offering.keep(tx, offering.make(offered, [choice], intent.button, notices))
+
+
+def _tell_of_files(
+    tx: Tx, conversation: Conversation, rows: Sequence[Waiting], intent: Intent, notices: Notices
+) -> list[Posted]:
+    """The sender hears of files of which there is nothing; a message that has nothing else is not answered."""
+    posted: list[Posted] = []
+    for row in rows:
+        told = bringing.faults(row, notices)
+        if told:
+            posted.append(deliveries.say(tx, row.address, row.kind, told, intent.now, conversation.id))
+        if bringing.is_empty(row):
+            inbox.finish(tx, row.id, Fate.REFUSED, intent.now, row.enclosed.files[0].fault)
+    return posted
+
+
+def _keep_files(tx: Tx, session: Session, said: Entry, row: Waiting, now: datetime) -> None:
+    for file in row.enclosed.files:
+        if file.digest is not None:
+            attachment = file.attachment
+            kept = File(
+                digest=file.digest, name=attachment.name, media_type=attachment.media_type, size=file.size or 0
+            )  # fmt: skip
+            attachments.add(tx, session.id, kept, now, said.seq)
 
 
 def _go_on(
@@ -231,8 +286,10 @@ def _user_draft(session: Session, rows: Sequence[Waiting], intent: Intent) -> Dr
     line = prompt_line(first, name, intent.zone)
     if session.reset is not None and session.messages == 0:
         line += f", new conversation ({session.reset.reason})"
-    text = coalesce.join([(row.text, row.more_likely) for row in rows])
-    return Draft(kind=Kind.USER, text=text, data={"line": f"[{line}]"}, turn=intent.turn, sender=name)
+    text = coalesce.join([(bringing.words(row), row.more_likely and not row.enclosed.files) for row in rows])
+    files = bringing.files_of(rows)
+    data: dict[str, Json] = {"line": f"[{line}]", "files": files} if files else {"line": f"[{line}]"}
+    return Draft(kind=Kind.USER, text=text, data=data, turn=intent.turn, sender=name)
 
 
 def prompt_line(row: Waiting, name: str, zone: str) -> str:

@@ -80,6 +80,8 @@ def carry_out(tx: Tx, order: Order) -> Done:
         posted += [deliveries.say(tx, row.address, row.kind, one, order.now, conversation.id) for one in parts]
     if effect.message is not None:
         inbox.become_message(tx, row.id, effect.message)
+        if effect.brings is not None:
+            inbox.enclose(tx, row.id, effect.brings)
     else:
         inbox.finish(tx, row.id, Fate.ANSWERED, order.now, effect.detail or order.name)
     return Done(

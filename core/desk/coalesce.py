@@ -16,6 +16,8 @@ PASTE_GAP = timedelta(seconds=3)
 """A client sends the next piece of a split paste within seconds; platforms tell send times in whole seconds."""
 QUICK_GAP = timedelta(seconds=1)
 """Lines of one thought, as far apart as whole seconds can tell."""
+ALBUM_GAP = timedelta(seconds=1)
+"""The pieces of an album come in one go."""
 MOST_ROWS = 100
 MOST_WAIT_S = 6.0
 """However long a paste gets, its first piece waits no longer than this."""
@@ -36,6 +38,8 @@ class Ref:
     more_likely: bool
     sent_at: datetime
     received_at: datetime
+    brings: bool = False
+    """It has files, which have to be fetched before it is admitted."""
 
     def as_message(self) -> Ref:
         """A command that goes on as an ordinary message."""
@@ -74,7 +78,7 @@ def patience_s(run: Sequence[Ref], whole: bool, debounce: timedelta) -> float:
     if whole or len(run) >= MOST_ROWS or run[-1].command is not None:
         return 0.0
     if run[-1].more_likely:
-        return PASTE_GAP.total_seconds()
+        return (ALBUM_GAP if run[-1].brings else PASTE_GAP).total_seconds()
     return debounce.total_seconds()
 
 
@@ -92,5 +96,5 @@ def ref_of(row: Waiting) -> Ref:
     return Ref(
         id=row.id, command=row.command, identity=row.identity, name=row.name, role=row.role, address=row.address,
         kind=row.kind, message=row.message, more_likely=row.more_likely, sent_at=row.sent_at,
-        received_at=row.received_at,
+        received_at=row.received_at, brings=bool(row.enclosed.files),
     )  # fmt: skip

@@ -13,7 +13,7 @@ from core.store.people import Role
 from core.store.sql import Tx
 
 MOST = 25
-"""As many as any platform shows (https://discord.com/developers/docs/interactions/application-commands)."""
+"""As many as people look through, and as many as any platform shows."""
 SHOWN_CHARS = 75
 COMPLETED = frozenset({"resume", "model", "agent"})
 

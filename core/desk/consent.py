@@ -115,16 +115,28 @@ def begin(tx: Tx, found: GoingOn, row: Waiting, turn: TurnId, now: datetime) -> 
 # what people say to it
 
 
+def wanted(calls: Sequence[tuple[Ask, Entry]]) -> list[tuple[Ask, Entry]]:
+    """The calls that wait for a person's word."""
+    return [(ask, call) for ask, call in calls if ask.waits is Waits.CONSENT]
+
+
 def asked(calls: Sequence[tuple[Ask, Entry]], notices: Notices) -> str:
-    """The question, with every call exactly as it will be made."""
-    wanted = [(ask, call) for ask, call in calls if ask.waits is Waits.CONSENT]
-    if not wanted:
+    """The question, with every call exactly as it will be made; "" for no calls."""
+    if not calls:
         return ""
-    blocks = [notices.say("consent_ask", count=len(wanted))]
-    for ask, call in wanted:
-        blocks.append(notices.say("consent_call", id=ask.id, tool=one_line(call.text)))
-        blocks.append(_fenced(str(call.data.get("arguments") or "{}"), notices))
-    return "\n\n".join([*blocks, notices.say("consent_how", minutes=int(EXPIRES_AFTER.total_seconds() // 60))])
+    blocks = [notices.say("consent_ask", count=len(calls)), *(shown(ask, call, notices) for ask, call in calls)]
+    return "\n\n".join([*blocks, how(notices)])
+
+
+def shown(ask: Ask, call: Entry, notices: Notices) -> str:
+    """One call."""
+    head = notices.say("consent_call", id=ask.id, tool=one_line(call.text))
+    return f"{head}\n\n{_fenced(str(call.data.get('arguments') or '{}'), notices)}"
+
+
+def how(notices: Notices) -> str:
+    """What to say to it."""
+    return notices.say("consent_how", minutes=int(EXPIRES_AFTER.total_seconds() // 60))
 
 
 def _fenced(arguments: str, notices: Notices) -> str:

@@ -9,11 +9,13 @@ from datetime import datetime
 import structlog
 
 from core.desk import intake, recovery
+from core.desk.arrivals import Offer
 from core.desk.commands.table import COMMANDS
 from core.desk.completing import COMPLETED, complete
 from core.desk.house import House
 from core.desk.instants import Instants
-from core.desk.intake import Accepted, Offer
+from core.desk.intake import Accepted
+from core.desk.manners import Manner
 from core.desk.router import Router
 from core.errors import StoreError, StoreFull
 from core.ports import Choice, CommandHelp, Haunt, Health, Principal
@@ -58,6 +60,7 @@ class Desk:
         self._intakes: set[asyncio.Task[tuple[Receipt, ...]]] = set()
         self._house = house
         self._instants = Instants(house, version)
+        self._manner = Manner(house)
         self._account = account
         self._closed = False
         self.recovered = False
@@ -144,6 +147,7 @@ class Desk:
             raise
         house.full.over()
         self._dispatch(accepted)
+        self._manner.see_to(batch, accepted)
         for inbound, receipt in zip(batch, accepted.receipts, strict=True):
             house.tally.received(inbound.address.bot, receipt.verdict)
             if isinstance(inbound, Moved):
@@ -164,7 +168,10 @@ class Desk:
 
     async def _say_full(self, offers: Sequence[Offer]) -> None:
         """Those who would have been answered hear why they are not."""
-        welcome = await self._house.store.read(lambda tx: [one.inbound for one in offers if intake.welcome(tx, one)])
+        terms = intake.terms(self._house)
+        welcome = await self._house.store.read(
+            lambda tx: [one.inbound for one in offers if intake.welcome(tx, one, terms)]
+        )
         for message in welcome:
             if isinstance(message, Message):
                 await self._house.full.tell(message.address, message.kind)
@@ -198,7 +205,8 @@ class Desk:
             await asyncio.sleep(0)
 
     def _moving(self) -> list[asyncio.Task[None]]:
-        return [*self.router.moving(), *self._house.outbox.moving(), *self._instants.moving(), *self._takings]
+        desk = (*self._instants.moving(), *self._takings, *self._manner.moving(), *self._house.voices.moving())
+        return [*self.router.moving(), *self._house.outbox.moving(), *desk]
 
     @property
     def closing(self) -> bool:
@@ -223,6 +231,8 @@ class Desk:
         for task in (*self._takings, *self._intakes):
             task.cancel()
         await self._instants.close()
+        await self._manner.close()
+        await self._house.voices.close()
         await self.router.close()
         await self._house.outbox.close()
         await self._house.pulse.close()

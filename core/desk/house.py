@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from core.agents.cache import AgentCache
 from core.agents.registry import Agents
 from core.delivery.outbox import Outbox
+from core.desk.offering import TOKEN_CHARS, Tokens
 from core.desk.resets import Policy
 from core.desk.store_faults import StoreFaults
 from core.people.access import AccessRules
@@ -20,12 +21,23 @@ from core.tally import Tally
 from core.vocabulary import BotName, ChatId, ChatKind, UserId
 
 if TYPE_CHECKING:
+    from core.desk.breaker import Breaker
     from core.desk.full import FullDisk
     from core.desk.live import Live
+    from core.desk.porter import Bounds, Porter
     from core.desk.pulse import Pulse
     from core.desk.slots import Slots
+    from core.desk.voices import Voices
 
 Busy = Literal["queue", "steer", "interrupt"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Manners:
+    """How a bot behaves. `reaction`: put on messages in groups that are being answered, "" for nothing."""
+
+    reaction: str = ""
+    stop_button: bool = False
 
 
 class Policies(Protocol):
@@ -34,6 +46,9 @@ class Policies(Protocol):
 
     def agent(self, bot: BotName) -> str:
         """The agent that answers there unless the conversation chose another."""
+
+    def manners(self, bot: BotName) -> Manners:
+        """How this bot behaves."""
 
     @property
     def digest(self) -> str:
@@ -82,13 +97,26 @@ class House:
     access: AccessRules
     policies: Policies
     admins: Admins
+    porter: Porter
+    voices: Voices
+    breaker: Breaker
     rules: DeskRules
     tally: Tally
     store_faults: StoreFaults = field(default_factory=StoreFaults)
 
-    def adopt(self, *, agents: Agents, access: AccessRules, policies: Policies, rules: DeskRules) -> None:
+    def adopt(
+        self, *, agents: Agents, access: AccessRules, policies: Policies, rules: DeskRules, porter: Bounds
+    ) -> None:
         """Another configuration holds from now on."""
         self.agents, self.access, self.policies, self.rules = agents, access, policies, rules
+        self.porter.bounds = porter
+
+    def button_ids(self, bot: BotName) -> Tokens | None:
+        """What makes ids of buttons for this bot; None where it has none."""
+        known = self.bots.get(bot)
+        if known is None or not known.capabilities.buttons:
+            return None
+        return lambda: self.random.token(TOKEN_CHARS)
 
     def policy(self, bot: BotName, kind: ChatKind) -> Policy:
         return self.policies.policy(bot, kind)

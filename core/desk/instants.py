@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import structlog
@@ -13,11 +14,13 @@ from core.desk.commands.instant import ANSWERS, Question
 from core.desk.house import House
 from core.desk.refuse import refuse_broken, refuse_stale
 from core.errors import StoreError
-from core.store import deliveries, inbox
-from core.store.deliveries import Posted
+from core.store import attachments, conversations, deliveries, inbox
+from core.store.attachments import File
+from core.store.conversations import ConversationId
+from core.store.deliveries import Posted, SentFile
 from core.store.inbox import Fate, Waiting
 from core.store.sql import Tx
-from core.vocabulary import RowId
+from core.vocabulary import FileKind, RowId
 
 log = structlog.get_logger("frontdesk.desk")
 
@@ -69,8 +72,24 @@ class Instants:
         text = await self._text(row, now)
         if text is None:
             return
+        if row.command == "export" and await self._as_file(row, text, now):
+            return
         parts = await house.outbox.parts_aside(row.address.bot, text)
         house.outbox.push(await house.store.write(lambda tx: _reply(tx, row, parts, now)))
+
+    async def _as_file(self, row: Waiting, text: str, now: datetime) -> bool:
+        """The transcript as a file, where the platform takes one of that size."""
+        house, data = self._house, text.encode()
+        bot, conversation = house.bots.get(row.address.bot), row.conversation
+        if bot is None or conversation is None or len(data) > bot.capabilities.upload_limit_bytes:
+            return False
+        digest = await asyncio.to_thread(house.store.files.put, data)
+        file = SentFile(
+            digest=digest, kind=FileKind.FILE, name=f"conversation-{now:%Y-%m-%d}.md", media_type="text/markdown",
+            size=len(data),
+        )  # fmt: skip
+        house.outbox.push(await house.store.write(lambda tx: _send(tx, row, conversation, file, now)))
+        return True
 
     async def _text(self, row: Waiting, now: datetime) -> str | None:
         """The answer; None where a fault was told instead."""
@@ -101,3 +120,14 @@ def _reply(tx: Tx, row: Waiting, parts: Sequence[str], now: datetime) -> list[Po
     if not inbox.finish(tx, row.id, Fate.ANSWERED, now, row.command or ""):
         return []
     return [deliveries.say(tx, row.address, row.kind, text, now, row.conversation) for text in parts]
+
+
+def _send(tx: Tx, row: Waiting, conversation: ConversationId, file: SentFile, now: datetime) -> list[Posted]:
+    """The file belongs to the session that it shows."""
+    session = conversations.get(tx, conversation).session
+    if session is None or not inbox.finish(tx, row.id, Fate.ANSWERED, now, row.command or ""):
+        return []
+    kept = File(digest=file.digest, name=file.name, media_type=file.media_type, size=file.size)
+    attachments.add(tx, session, kept, now)
+    parcel = deliveries.notice(row.address, row.kind, "", conversation)
+    return [deliveries.post(tx, replace(parcel, files=(file,)), now)]

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
 from core.delivery.split import is_blank
-from core.desk import gate, keys
-from core.desk.client_tools import tools_text
-from core.desk.coalesce import Ref, ref_of
-from core.desk.commands.table import UNKNOWN, parse
+from core.desk import gate, keys, moving, offering, pressing
+from core.desk.arrivals import Offer, arrival_of, bare_of, message_key, ref_of
+from core.desk.coalesce import Ref
+from core.desk.coalesce import ref_of as stored_ref
 from core.desk.gate import Decision, Drop, Pass, Stranger
 from core.desk.house import House
-from core.people.access import Access, identity_of
+from core.desk.offering import Choice, Offered
+from core.desk.pressing import Pressed
+from core.people import pairing as pairing_
+from core.people.access import identity_of
 from core.people.names import one_line, storable
 from core.service.notices import Notices
-from core.store import conversations, deliveries, inbox, people
+from core.store import buttons, conversations, deliveries, inbox, moves, owners, people
+from core.store.buttons import Action
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
 from core.store.inbox import Arrival, Fate, Lane
-from core.store.people import Known, Pairing
+from core.store.people import Known, Pairing, Role
 from core.store.sql import Tx
 from core.vocabulary import (
-    Address,
     BotName,
+    ChatId,
     ChatKind,
     Edit,
     Inbound,
@@ -34,24 +38,14 @@ from core.vocabulary import (
     Moved,
     Press,
     Receipt,
-    RowId,
     Verdict,
 )
 
 PAIRING_LIFE = timedelta(hours=1)
+MOST_ASKED = 10
+"""Strangers that wait at once of whom owners are asked in their chats."""
 MOST_PAIRINGS = 200
 """Codes that wait at once; more strangers than that are not answered."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Offer:
-    """One event on its way into the store. `code` makes a code if it turns out to be a stranger's."""
-
-    inbound: Inbound
-    account: str
-    platform: str
-    access: Access
-    code: Callable[[], str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,6 +65,7 @@ class Accepted:
     strangers: tuple[tuple[str, str], ...]
     taken: tuple[Taken, ...]
     posted: tuple[Posted, ...]
+    pressed: tuple[Pressed, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,6 +75,7 @@ class Terms:
     limit: int
     person_scope: bool
     user_scope: bool
+    has_owners: bool
 
 
 class Intake:
@@ -94,6 +90,7 @@ class Intake:
         self.taken: list[Taken] = []
         self.posted: list[Posted] = []
         self.strangers: list[tuple[str, str]] = []
+        self.pressed: list[Pressed] = []
 
     def receive(self, offer: Offer) -> Receipt:
         match offer.inbound:
@@ -102,12 +99,12 @@ class Intake:
             case Edit() as edit:
                 return self._edit(offer, edit)
             case Press() as press:
-                return self._drop(_bare(offer, press.event, press.address, press.pressed_at), Fate.REFUSED, "press")
+                return self._press(offer, press)
             case Moved() as moved:
-                return self._drop(_bare(offer, moved.event, moved.address, self._now), Fate.REFUSED, "moved")
+                return self._moved(offer, moved)
             case Malformed(event=event, address=address, reason=reason):
                 why = f"malformed: {storable(reason)[:200]}"
-                return self._drop(_bare(offer, event, address, self._now), Fate.REFUSED, why)
+                return self._drop(bare_of(offer, event, address, self._now), Fate.REFUSED, why)
             case _:
                 assert_never(offer.inbound)
 
@@ -115,8 +112,8 @@ class Intake:
 
     def _message(self, offer: Offer, message: Message) -> Receipt:
         identity = identity_of(offer.platform, message.sender)
-        decision, known = _judge(self._tx, offer, message, identity)
-        arrival = _arrival(offer, message, identity)
+        decision, known = _judge(self._tx, offer, message, identity, user_scope=self._terms.user_scope)
+        arrival = arrival_of(offer, message, identity)
         match decision:
             case Drop(reason=reason):
                 return self._drop(arrival, Fate.IGNORED, reason)
@@ -129,14 +126,7 @@ class Intake:
                 assert_never(decision)
 
     def _pass(self, arrival: Arrival, message: Message, person: str | None) -> Receipt:
-        key = keys.key_of(
-            message.address,
-            message.kind,
-            user=message.sender.user,
-            path=message.conversation,
-            person_id=person,
-            group_scope="user" if self._terms.user_scope else "chat",
-        )
+        key = _key(message, person, user_scope=self._terms.user_scope)
         conversation = conversations.find(self._tx, key)
         if arrival.lane is not Lane.INSTANT and conversation is None:
             conversation = conversations.ensure(self._tx, key, message.address, message.kind, self._now)
@@ -147,7 +137,7 @@ class Intake:
             return self._duplicate(arrival)
         if conversation in self._waiting:
             self._waiting[conversation] += arrival.lane is not Lane.INSTANT
-        self.taken.append(Taken(ref=_ref(row, arrival, self._now), lane=arrival.lane, conversation=conversation))
+        self.taken.append(Taken(ref=ref_of(row, arrival, self._now), lane=arrival.lane, conversation=conversation))
         return Receipt(verdict=Verdict.ACCEPTED, row=row)
 
     def _full(self, conversation: ConversationId) -> bool:
@@ -178,6 +168,76 @@ class Intake:
             if people.offer(self._tx, pairing, self._now):
                 self.strangers.append((pairing.name, pairing.code))
                 self._say(arrival, self._notices.say("pairing", code=pairing.code))
+                self._ask_owners(offer, pairing)
+        return receipt
+
+    def _ask_owners(self, offer: Offer, pairing: Pairing) -> None:
+        """Owners whom this bot can reach are asked right there; a crowd of strangers is only listed."""
+        if people.waiting_count(self._tx, self._now) > MOST_ASKED:
+            return
+        for identity, address in owners.places(self._tx, pairing.bot, offer.access.owners):
+            offered = Offered(
+                question=f"pairing:{pairing.code}", address=address, identity=identity, conversation=None,
+                expires_at=pairing.expires_at,
+            )  # fmt: skip
+            choice = Choice(label="let_in", action=Action.LET_IN, target=pairing.code, style="good")
+            told = self._notices.say("stranger_waits", name=pairing.name, identity=pairing.identity, code=pairing.code)
+            parcel = deliveries.notice(address, ChatKind.DIRECT, told)
+            made = offering.make(offered, [choice], offer.button, self._notices)
+            shown = replace(parcel, buttons=offering.keep(self._tx, made))
+            self.posted.append(deliveries.post(self._tx, shown, self._now))
+
+    # buttons
+
+    def _press(self, offer: Offer, press: Press) -> Receipt:
+        """A good one becomes the command that it stands for, in the conversation that it belongs to."""
+        identity = identity_of(offer.platform, press.sender)
+        bare = replace(
+            bare_of(offer, press.event, press.address, press.pressed_at), kind=press.kind, identity=identity,
+            name=one_line(press.sender.name),
+        )  # fmt: skip
+        role = pressing.role(self._tx, offer.access, identity) if identity is not None else None
+        found = pressing.meaning(self._tx, press, identity, self._now) if role is not Role.BLOCKED else None
+        if found is None:
+            over = not pressing.is_somebodys(self._tx, press, self._now)
+            receipt = self._drop(bare, Fate.REFUSED, "expired")
+            said = "pressed" if receipt.verdict is Verdict.DUPLICATE else "press_expired"
+            self.pressed.append(Pressed(press=press, said=said, over=over))
+            return receipt
+        buttons.use(self._tx, found.question)
+        self.pressed.append(Pressed(press=press, said="pressed", over=True))
+        order = pressing.ordered(found)
+        if order is None:
+            return self._let_in(offer, replace(bare, role=role or ""), found.target)
+        arrival = replace(
+            bare, text=order.text, lane=order.lane, command=order.command, role=role or Role.GUEST
+        )  # fmt: skip
+        row = inbox.arrive(self._tx, arrival, found.conversation, self._now)
+        if row is None:
+            return self._duplicate(arrival)
+        self.taken.append(
+            Taken(ref=ref_of(row, arrival, self._now), lane=arrival.lane, conversation=found.conversation)
+        )  # fmt: skip
+        return Receipt(verdict=Verdict.ACCEPTED, row=row)
+
+    def _let_in(self, offer: Offer, arrival: Arrival, code: str) -> Receipt:
+        """An owner lets a stranger in."""
+        done = None
+        if arrival.role == Role.OWNER:
+            done = pairing_.approve(
+                self._tx, code, offer.person(), self._now, welcome=self._notices.say("paired"),
+                has_owners=self._terms.has_owners,
+            )  # fmt: skip
+        if done is None:
+            self.pressed[-1] = replace(self.pressed[-1], said="press_expired")
+            return self._drop(arrival, Fate.REFUSED, "expired")
+        self.posted.append(done.posted)
+        return self._drop(arrival, Fate.ANSWERED, "let_in")
+
+    def _moved(self, offer: Offer, moved: Moved) -> Receipt:
+        receipt = self._drop(bare_of(offer, moved.event, moved.address, self._now), Fate.ANSWERED, "moved")
+        if receipt.verdict is not Verdict.DUPLICATE:
+            moving.move(self._tx, moved, self._now)
         return receipt
 
     def _say(self, arrival: Arrival, text: str) -> None:
@@ -188,11 +248,11 @@ class Intake:
     def _edit(self, offer: Offer, edit: Edit) -> Receipt:
         """A message that still waits gets its new text, whole; anything later is too late."""
         identity = identity_of(offer.platform, edit.sender)
-        bare = _bare(offer, edit.event, edit.address, edit.edited_at)
+        bare = bare_of(offer, edit.event, edit.address, edit.edited_at)
         receipt = self._drop(bare, Fate.IGNORED, "edit")
         text = storable(edit.text)
         if receipt.verdict is Verdict.IGNORED and identity is not None and not is_blank(text):
-            dedupe = _message_key(edit.address, edit.message)
+            dedupe = message_key(edit.address, edit.message)
             inbox.edit(self._tx, offer.account, dedupe, identity, text)
         return receipt
 
@@ -200,7 +260,7 @@ class Intake:
         row = inbox.drop(self._tx, replace(arrival, lane=Lane.NONE, command=None), fate, why, self._now)
         if row is None:
             return self._duplicate(arrival)
-        verdict = Verdict.REFUSED if fate is Fate.REFUSED else Verdict.IGNORED
+        verdict = {Fate.REFUSED: Verdict.REFUSED, Fate.ANSWERED: Verdict.ACCEPTED}.get(fate, Verdict.IGNORED)
         return Receipt(verdict=verdict, row=row, reason=why)
 
     def _duplicate(self, arrival: Arrival) -> Receipt:
@@ -211,98 +271,48 @@ class Intake:
             raise LookupError(f"{arrival.dedupe} is neither new nor stored")
         row = inbox.pending(self._tx, kept.id) if kept.state == "pending" else None
         if row is not None:
-            self.taken.append(Taken(ref=ref_of(row), lane=row.lane, conversation=row.conversation))
+            self.taken.append(Taken(ref=stored_ref(row), lane=row.lane, conversation=row.conversation))
         return Receipt(verdict=Verdict.DUPLICATE, row=kept.id)
 
 
-def _judge(tx: Tx, offer: Offer, message: Message, identity: str | None) -> tuple[Decision, Known | None]:
-    """What the gate says, with the one look-up that it needs."""
-    known = people.known(tx, identity) if identity is not None and not offer.access.local else None
-    role = offer.access.role(identity, known.role if known else None) if identity is not None else None
-    return gate.judge(message, offer.access, role), known
+def _judge(
+    tx: Tx, offer: Offer, message: Message, identity: str | None, *, user_scope: bool
+) -> tuple[Decision, Known | None]:
+    """What the gate says, with the few look-ups that it needs."""
+    access = offer.access
+    known = people.known(tx, identity) if identity is not None and not access.local else None
+    chats: frozenset[ChatId] = frozenset()
+    if message.kind is not ChatKind.DIRECT and access.groups and not gate.is_listed(message, access):
+        chats = moves.names_of(tx, message.address.bot, message.address.chat)
+    silent = message.kind is ChatKind.THREAD and not message.addressed
+    knowledge = gate.Known(
+        role=access.role(identity, known.role if known else None) if identity is not None else None,
+        ours=silent and conversations.find(tx, _key(message, None, user_scope=user_scope)) is not None,
+        chats=chats,
+        loops=offer.loops,
+    )
+    return gate.judge(message, access, knowledge), known
 
 
-def welcome(tx: Tx, offer: Offer) -> bool:
+def _key(message: Message, person: str | None, *, user_scope: bool) -> str:
+    return keys.key_of(
+        message.address,
+        message.kind,
+        user=message.sender.user,
+        path=message.conversation,
+        person_id=person,
+        group_scope="user" if user_scope else "chat",
+    )
+
+
+def welcome(tx: Tx, offer: Offer, terms: Terms) -> bool:
     """Is it a message that would be answered? Only reads."""
     message = offer.inbound
     if not isinstance(message, Message):
         return False
-    decision, _ = _judge(tx, offer, message, identity_of(offer.platform, message.sender))
+    identity = identity_of(offer.platform, message.sender)
+    decision, _ = _judge(tx, offer, message, identity, user_scope=terms.user_scope)
     return isinstance(decision, Pass)
-
-
-def _message_key(address: Address, message: str) -> str:
-    return f"m:{keys.encode(address.chat)}:{message}"
-
-
-def _bare(offer: Offer, event: str, address: Address, at: datetime) -> Arrival:
-    return Arrival(
-        account=offer.account,
-        dedupe=f"e:{event}",
-        message=None,
-        address=address,
-        kind=ChatKind.DIRECT,
-        identity=None,
-        name="",
-        role="",
-        text="",
-        lane=Lane.NONE,
-        command=None,
-        more_likely=False,
-        sent_at=at,
-    )
-
-
-def _arrival(offer: Offer, message: Message, identity: str | None) -> Arrival:
-    text = storable(message.text)
-    lane, command = _lane(text, message.kind)
-    return Arrival(
-        account=offer.account,
-        dedupe=_message_key(message.address, message.message),
-        message=message.message,
-        address=message.address,
-        kind=message.kind,
-        identity=identity,
-        name=one_line(message.sender.name),
-        role="",
-        text=text,
-        lane=lane,
-        command=command,
-        more_likely=message.more_likely,
-        sent_at=message.sent_at,
-        tools=tools_text(message.tools),
-    )
-
-
-def _lane(text: str, kind: ChatKind) -> tuple[Lane, str | None]:
-    """An unknown command is named as such in direct chats; in groups it is left to the agent."""
-    parsed = parse(text)
-    if parsed is None:
-        return Lane.ORDERED, None
-    if parsed.command is not None:
-        return parsed.command.lane, parsed.command.name
-    return (Lane.INSTANT, UNKNOWN) if kind is ChatKind.DIRECT else (Lane.ORDERED, None)
-
-
-def _ref(row: RowId, arrival: Arrival, now: datetime) -> Ref:
-    return Ref(
-        id=row,
-        command=arrival.command,
-        identity=arrival.identity or "",
-        name=arrival.name,
-        role=arrival.role,
-        address=_reply_address(arrival),
-        kind=arrival.kind,
-        message=arrival.message,
-        more_likely=arrival.more_likely,
-        sent_at=arrival.sent_at,
-        received_at=now,
-    )
-
-
-def _reply_address(arrival: Arrival) -> Address:
-    """Among others, an answer names the message that it answers."""
-    return replace(arrival.address, reply_to=None if arrival.kind is ChatKind.DIRECT else arrival.message)
 
 
 def accept(tx: Tx, offers: Sequence[Offer], terms: Terms, notices: Notices, now: datetime) -> Accepted:
@@ -314,6 +324,7 @@ def accept(tx: Tx, offers: Sequence[Offer], terms: Terms, notices: Notices, now:
         strangers=tuple(intake.strangers),
         taken=tuple(intake.taken),
         posted=tuple(intake.posted),
+        pressed=tuple(intake.pressed),
     )
 
 
@@ -326,9 +337,15 @@ def offer(house: House, inbound: Inbound, account: str) -> Offer:
         platform=bot.platform if bot is not None else inbound.address.bot,
         access=house.access.of(inbound.address.bot),
         code=lambda: house.random.token(8),
+        person=house.random.uuid7,
+        button=house.button_ids(inbound.address.bot),
+        loops=isinstance(inbound, Message) and house.breaker.trips(inbound),
     )
 
 
 def terms(house: House) -> Terms:
     rules = house.rules
-    return Terms(limit=rules.limit, person_scope=rules.person_scope, user_scope=rules.user_scope)
+    return Terms(
+        limit=rules.limit, person_scope=rules.person_scope, user_scope=rules.user_scope,
+        has_owners=house.access.has_owners,
+    )  # fmt: skip

@@ -1,6 +1,7 @@
 """Session keys: where a conversation takes place, as one injective string.
 
-    BOT/dm/CHAT[/thread/T]   BOT/group/CHAT[/user/U]   BOT/group/CHAT/thread/T[/user/U]   person/ID   BOT/<named by the bot>
+    BOT/dm/CHAT[/thread/T]   BOT/group/CHAT[/user/U]   BOT/group/CHAT/thread/T[/user/U]
+    person/ID   BOT/<named by the bot>
 
 Every part is percent-encoded (RFC 3986, all but unreserved characters), so that no part can hold a separator.
 """

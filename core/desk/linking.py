@@ -1,4 +1,5 @@
-"""One human with several identities: two people become one, and so do their conversations where those are a person's.
+"""One human with several identities: two people become one, and so do their conversations where those are a person's;
+and the way back.
 
 In one transaction, while neither side has work: a key that is re-pointed under a running turn would have two owners.
 """
@@ -52,6 +53,37 @@ def link(tx: Tx, wanted: Link) -> Person:
         _lead_on(tx, keep, gone, wanted.now)
         linking.merge(tx, keep.id, gone.id)
     return linking.person(tx, keep.id) or keep
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unlink:
+    """`identity`: PLATFORM:USER, one of several of a person's. `person` becomes the id of whom it belongs to then."""
+
+    identity: str
+    person: str
+    now: datetime
+
+
+def unlink(tx: Tx, wanted: Unlink) -> Person:
+    """The identity's own person: with the role that it had, but for an owner's, who may have been taken for one.
+
+    Conversations stay with those who have them; a direct chat that is kept per person begins anew with the next
+    message. Raises `VerbFailed`.
+    """
+    identity = identity_named(wanted.identity)
+    known = people.known(tx, identity)
+    if known is None:
+        raise VerbFailed(f"nobody is known as {identity}; `frontdesk people list` shows identities")
+    before = _known(tx, known.person)
+    if len(before.identities) == 1:
+        raise VerbFailed(f"{identity} is all that {before.name} ({before.id}) is known by: there is nothing to unlink")
+    shared = conversations.find(tx, keys.person(before.id))
+    if shared is not None:
+        _idle(tx, shared)
+    role = Role.USER if before.role is Role.OWNER else before.role
+    alone = Person(id=wanted.person, name=linking.name_of(tx, identity), role=role, identities=(identity,))
+    linking.part(tx, identity, alone, wanted.now)
+    return alone
 
 
 def _known(tx: Tx, who: str) -> Person:

@@ -60,6 +60,8 @@ class Mailbox:
         self._place: asyncio.Future[None] | None = None
         self._place_since = 0.0
         self._told_place = False
+        self._carrying: dict[RowId, asyncio.Task[None]] = {}
+        """Rows whose files are being fetched and read."""
         self._faults: dict[RowId, int] = {}
         self._at: Ref | None = None
         self._condemned: Ref | None = None
@@ -74,11 +76,24 @@ class Mailbox:
         if ref.id in self._here:
             return
         self._here[ref.id] = self._house.clock.monotonic()
+        if ref.brings:
+            self._carry(ref)
         if lane is Lane.CONTROL:
             insort(self._controls, ref, key=_by_id)
         else:
             insort(self._waiting, ref, key=_by_id)
             self._while_running(ref)
+        self._wake.set()
+
+    def _carry(self, ref: Ref) -> None:
+        house = self._house
+        carrying = house.porter.carry(ref.id, house.bots.get(ref.address.bot))
+        task = self._carrying[ref.id] = asyncio.create_task(carrying, name="porter")
+        task.add_done_callback(lambda _: self._carried(ref.id, task))
+
+    def _carried(self, row: RowId, task: asyncio.Task[None]) -> None:
+        if self._carrying.pop(row, None) is task and not task.cancelled() and task.exception() is not None:
+            log.error("porter_fault", row=row, exc_info=task.exception())
         self._wake.set()
 
     def nominate(self) -> None:
@@ -101,14 +116,15 @@ class Mailbox:
     @property
     def still(self) -> bool:
         """Nothing moves here until time passes or something comes in."""
-        return self._blocked and not self._wake.is_set()
+        return self._blocked and not self._wake.is_set() and not self._carrying
 
     def _while_running(self, ref: Ref) -> None:
         turn = self.owner.turn
         if turn is None or turn.over or ref.command is not None:
             return
         if self._house.rules.busy == "steer":
-            turn.steer(ref)
+            if not ref.brings:  # files are seen to before their message can join anything
+                turn.steer(ref)
         elif self._house.rules.busy == "interrupt":
             self._interrupting = True
             turn.stop()
@@ -126,6 +142,8 @@ class Mailbox:
             self.lost = True
         finally:
             self._give_back_slot()
+            for task in self._carrying.values():
+                task.cancel()
             self._gone(self)
 
     async def _guarded(self) -> bool:
@@ -209,6 +227,8 @@ class Mailbox:
         for row in rows:
             self._here.pop(row, None)
             self._faults.pop(row, None)
+            if row in self._carrying:
+                self._carrying.pop(row).cancel()
 
     # commands
 
@@ -289,6 +309,8 @@ class Mailbox:
         wait = self._patience(run, whole=len(run) < len(self._waiting))
         if wait > 0:
             await self._sleep(wait)
+        elif any(ref.id in self._carrying for ref in run):
+            await self._sleep()
         elif await self._slot():
             self._seen = frozenset(self._here)
             self._unfinished = await self.owner.admit(run)

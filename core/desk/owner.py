@@ -67,6 +67,7 @@ class Owner:
             zone=house.rules.zone_name,
             now=(now := house.clock.now()),
             stale_before=house.stale_before(now),
+            button=house.button_ids(last.address.bot),
             carry=self._carry,
         )
         admitted = await house.store.write(lambda tx: admit(tx, intent, house.notices))
@@ -82,6 +83,7 @@ class Owner:
             self._carry = None
         self.fence = admitted.conversation.fence
         house.outbox.push(admitted.posted)
+        house.live.ended(set(intent.rows) - set(admitted.rows), Outcome.CANCELLED)
         return Unfinished(admitted=admitted)
 
     async def go_on(self, unfinished: Unfinished, listener: Listener) -> None:
@@ -124,6 +126,8 @@ class Owner:
         self._count(turn.turn, ending)
         self._let_go(closed.posted)
         house.live.ended(turn.rows, ending.outcome, turn.text)
+        if turn.admitted.spoken and ending.outcome is Outcome.DONE:
+            house.voices.answer(turn.turn, turn.text)
         log.info("turn", turn=turn.id, outcome=str(ending.outcome), conversation=self.conversation)
 
     async def close_carried(self) -> None:

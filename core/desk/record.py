@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from core.desk import consent
-from core.store import conversations, deliveries, entries, history, inbox, sessions, turns
+from core.desk import consent, offering
+from core.desk.offering import Made
+from core.store import buttons, conversations, deliveries, entries, history, inbox, sessions, turns
 from core.store.consents import Ask
 from core.store.conversations import ConversationId
 from core.store.deliveries import Parcel, Posted
@@ -19,10 +20,19 @@ from core.vocabulary import Outcome
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Told:
+    """One message of a notice, with its buttons."""
+
+    text: str
+    made: tuple[Made, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Ending:
     """How a turn ended. `said` is what was said since the last entry that the turn committed itself; `reply` is the
-    whole text as parts for the platform. `asks`: its calls that wait for somebody. `notice` is told after the reply.
-    `at_once`: the first part is committed as `sending`, since the caller holds the chat's lane."""
+    whole text as parts for the platform. `asks`: its calls that wait for somebody. `notice` is told after the reply, in
+    the words of `told` if there are any. `at_once`: the first part is committed as `sending`, since the caller holds
+    the chat's lane."""
 
     outcome: Outcome
     said: tuple[Draft, ...] = ()
@@ -34,12 +44,13 @@ class Ending:
     shown: str | None = None
     called: bool = False
     asks: tuple[Ask, ...] = ()
+    told: tuple[Told, ...] = ()
     at_once: bool = False
 
     @property
     def stands(self) -> bool:
         """The message that grew already says what it is to say: nothing more is sent for it."""
-        grown = self.preview is not None and self.preview.message is not None
+        grown = self.preview is not None and self.preview.message is not None and not self.preview.buttons
         return grown and (not self.reply or self.shown == self.reply[0])
 
 
@@ -67,6 +78,7 @@ def close_turn(tx: Tx, turn: Turn, ending: Ending, now: datetime, *, keep_rows: 
     session = sessions.get(tx, turn.session)
     session, added = entries.append(tx, session, _drafts(tx, turn, ending), now)
     turns.close(tx, turn.id, ending.outcome, now, ending.usage, ending.reference)
+    buttons.use(tx, offering.of_turn(turn.id))
     if ending.outcome is Outcome.SUSPENDED:
         consent.open_asks(tx, turn, ending.asks, now)
     elif not keep_rows:
@@ -107,10 +119,11 @@ def _post(tx: Tx, turn: Turn, ending: Ending, now: datetime) -> list[Posted]:
         first = not posted and not begun and ending.at_once
         state = deliveries.SENDING if first else deliveries.QUEUED
         posted.append(deliveries.post(tx, _parcel(turn, deliveries.REPLY, number, text, state), now))
-    if ending.notice:
+    for number, told in enumerate(ending.told or (Told(text=ending.notice),) if ending.notice else (), start=1):
         at_once = ending.at_once and not posted and preview is None
         state = deliveries.SENDING if at_once else deliveries.QUEUED
-        posted.append(deliveries.post(tx, _parcel(turn, deliveries.NOTICE, 1, ending.notice, state), now))
+        parcel = _parcel(turn, deliveries.NOTICE, number, told.text, state)
+        posted.append(deliveries.post(tx, replace(parcel, buttons=offering.keep(tx, told.made)), now))
     return posted
 
 
@@ -124,8 +137,9 @@ def _settle(tx: Tx, preview: Posted, parts: Sequence[str], ending: Ending, now: 
         deliveries.settle(tx, preview, ending.shown or preview.text, deliveries.SENDING)
         deliveries.sent(tx, preview.id, preview.message, now)
         return []
-    deliveries.settle(tx, preview, parts[0], deliveries.QUEUED)
-    return [replace(preview, role=deliveries.REPLY, text=parts[0], state=deliveries.QUEUED)]
+    text = parts[0] if parts else ending.shown or preview.text
+    deliveries.settle(tx, preview, text, deliveries.QUEUED)
+    return [replace(preview, role=deliveries.REPLY, text=text, state=deliveries.QUEUED, buttons=())]
 
 
 def _parcel(turn: Turn, role: str, part: int, text: str, state: str) -> Parcel:

@@ -25,6 +25,7 @@ from core.vocabulary import CallClosed, CallOpened, RowId
 
 log = structlog.get_logger("frontdesk.turn")
 
+DOING_CHARS = 60
 BREAK = "\n\n"
 """Between what a model says in one response and in the next."""
 
@@ -68,6 +69,8 @@ class Scribe:
         self._tail: list[str] = []
         self._said: list[str] = []
         self._between = self._pondering = False
+        self._running: dict[str, str] = {}
+        """Tools that run, by the ids of their calls."""
         self._commits: set[asyncio.Task[list[Entry]]] = set()
 
     def hear(self, text: str) -> str:
@@ -101,6 +104,12 @@ class Scribe:
         """All that was said."""
         return "".join(self._said)
 
+    @property
+    def doing(self) -> str:
+        """What the answer waits for, in a few words; "" for nothing but the model."""
+        tools = ", ".join(dict.fromkeys(self._running.values()))
+        return self._house.notices.say("tool_runs", tools=tools[:DOING_CHARS]) if tools else ""
+
     def unsaved(self, cut: str = "") -> list[Draft]:
         """What was said since the last commit, as entries to be. `cut`: why the last of it has no end."""
         said = [*self._ended]
@@ -123,12 +132,14 @@ class Scribe:
         if silent is not None:
             drafts[0] = replace(drafts[0], data={**drafts[0].data, "response": silent})
         await self._append([*self.unsaved(), *drafts])
+        self._running.update({call.call: one_line(call.tool) for call in calls})
 
     async def result(self, call: CallClosed, part: Mapping[str, Json] | None) -> None:
         data: dict[str, Json] = {"call": storable(call.call), "failed": call.failed}
         if part is not None:
             data["part"] = part
         draft = Draft(kind=Kind.TOOL_RESULT, text=storable(call.result), data=data, turn=self._turn.id)
+        self._running.pop(call.call, None)
         await self._commit(self._appending([draft]), ended=0, said=0)
 
     async def compacted(self, summary: str, upto: int) -> Entry:

@@ -6,36 +6,41 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
 from typing import assert_never
 
 import structlog
 
 from core.agents.agent import AgentEvent, Answer, DeskTools, Remark, Responded, Suspend, Used
 from core.agents.cache import CachedAgent
-from core.delivery.preview import Preview
+from core.delivery.preview import Beginning, Preview
 from core.delivery.split import is_blank
-from core.desk import consent
+from core.desk import consent, offering, questions
 from core.desk.admit import Admitted
 from core.desk.coalesce import Ref
 from core.desk.house import House
+from core.desk.offering import Choice, Offered
 from core.desk.pulse import BEAT_S
 from core.desk.record import Ending
 from core.desk.scribe import Listener, Scribe
+from core.desk.signs import Signs
 from core.desk.turn_desk import TurnDesk
-from core.errors import AgentError, FenceLost, SendError
+from core.errors import AgentError, FenceLost
 from core.people.names import storable
-from core.ports import CanType
 from core.store import deliveries, history, turns
+from core.store.buttons import Action
 from core.store.consents import Ask, ConsentId, Waits
 from core.store.conversations import SessionId
 from core.store.deliveries import Parcel, Posted
 from core.store.entries import Entry, Json, Kind
+from core.store.sql import Tx
 from core.vocabulary import CallClosed, CallOpened, ClientTool, Outcome, RowId, TextDelta, ThinkingDelta, TurnId
 
 log = structlog.get_logger("frontdesk.turn")
 
-TYPING_AFTER_S = 0.3
-"""An answer that comes faster needs no typing sign."""
+STOPPABLE = timedelta(days=1)
+"""Longer than any turn may take."""
 CONSENT_CHARS = 6
 """Of an id that a person types; it is looked up among what waits in one conversation."""
 GRACE_S = 1.0
@@ -65,10 +70,9 @@ class RunningTurn:
         self._asked_s = house.clock.monotonic()
         self._timeout_s = house.rules.turn_timeout_s
         self._text_s: float | None = None
-        self._typed_s = float("-inf")
-        self._typing: asyncio.Task[None] | None = None
+        self._signs = Signs(self.turn, self._asked_s)
         self._lane = house.outbox.lane(self.turn.address.bot, self.turn.address.chat, self.turn.kind).lease()
-        self._preview = Preview(house.outbox.workshop, self._lane, _preview_parcel(admitted), self._scribe, inherited)
+        self._preview = Preview(house.outbox.workshop, self._lane, _beginning(house, admitted), self._scribe, inherited)
         self._shows = self._preview.possible
         self._given_up_s: float | None = None
         self._task: asyncio.Task[None] = asyncio.create_task(self._consume(), name="turn")
@@ -128,10 +132,17 @@ class RunningTurn:
         await self._scribe.opened(calls)
         for call in calls:
             self._house.live.publish(self.rows, call)
+        self._show_work()
 
     async def closed(self, call: CallClosed, part: Mapping[str, Json] | None = None) -> None:
         await self._scribe.result(call, part)
         self._house.live.publish(self.rows, call)
+        self._show_work()
+
+    def _show_work(self) -> None:
+        """Which tools run has changed."""
+        if self._preview.started:
+            self._preview.show()
 
     async def compacted(self, summary: str, upto: int) -> None:
         entry = await self._scribe.compacted(summary, upto)
@@ -222,18 +233,9 @@ class RunningTurn:
             self._end()
         if self._text_s is not None and self._shows and not self._preview.started and now - self._text_s >= BEAT_S:
             self._preview.show()
-        self._show_typing(now)
-
-    def _show_typing(self, now: float) -> None:
         bot = self._house.bots.get(self.turn.address.bot)
-        if bot is None:
-            return
-        every = bot.capabilities.typing_interval_s
-        if every is None or now - self._asked_s < TYPING_AFTER_S or now - self._typed_s < every:
-            return
-        if isinstance(bot, CanType) and not self.over and (self._typing is None or self._typing.done()):
-            self._typed_s = now
-            self._typing = asyncio.create_task(_type(bot, self.turn), name="typing")
+        if bot is not None and not self.over:
+            self._signs.look(bot, self._scribe.doing, now)
 
     def stop(self) -> None:
         """End the work; what was said so far stays. An agent that does not stop in time is left to itself: nothing it
@@ -261,8 +263,7 @@ class RunningTurn:
         """
         self._scribe.closed = True
         self._house.pulse.remove(self)
-        if self._typing is not None:
-            self._typing.cancel()
+        self._signs.stop()
         task = self._task
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             raise error
@@ -276,8 +277,10 @@ class RunningTurn:
         whole = self._outcome in (Outcome.DONE, Outcome.SUSPENDED) or preview is not None
         reply = await self._house.outbox.parts_aside(self.turn.address.bot, text) if whole else ()
         asks = self._asks() if self._outcome is Outcome.SUSPENDED else []
+        wanted = consent.wanted(asks)
         if asks:
-            self._notice = consent.asked(asks, self._house.notices)
+            self._notice = consent.asked(wanted, self._house.notices)
+        told = await questions.ask(self._house, self.turn, wanted, self._house.clock.now())
         claimed = at_once and preview is None and bool(reply or self._notice) and self._lane.claim()
         return Ending(
             outcome=self._outcome,
@@ -290,6 +293,7 @@ class RunningTurn:
             shown=self._preview.shown,
             called=self._scribe.called,
             asks=tuple(ask for ask, _ in asks),
+            told=told,
             at_once=claimed,
         )
 
@@ -330,19 +334,26 @@ class RunningTurn:
         return self._scribe.rows
 
 
-def _preview_parcel(admitted: Admitted) -> Parcel:
+def _beginning(house: House, admitted: Admitted) -> Beginning:
     turn = admitted.turn
-    return Parcel(
+    parcel = Parcel(
         conversation=turn.conversation, turn=turn.id, role=deliveries.PREVIEW, part=1, address=turn.address,
         kind=turn.kind, text="",
     )  # fmt: skip
+    if not house.policies.manners(turn.address.bot).stop_button:
+        return Beginning(parcel=parcel)
+    return Beginning(parcel=parcel, post=partial(_post_stoppable, house, turn), drafts=False)
 
 
-async def _type(bot: CanType, turn: turns.Turn) -> None:
-    try:
-        await bot.typing(replace(turn.address, reply_to=None))
-    except SendError as error:
-        log.debug("typing_not_shown", bot=turn.address.bot, why=str(error))
+def _post_stoppable(house: House, turn: turns.Turn, tx: Tx, parcel: Parcel, now: datetime) -> Posted:
+    """With a button that stops the turn."""
+    offered = Offered(
+        question=offering.of_turn(turn.id), address=turn.address, identity=turn.author,
+        conversation=turn.conversation, expires_at=now + STOPPABLE,
+    )  # fmt: skip
+    choice = Choice(label="button_stop", action=Action.STOP, target=turn.id, style="bad")
+    made = offering.make(offered, [choice], house.button_ids(turn.address.bot), house.notices)
+    return deliveries.post(tx, replace(parcel, buttons=offering.keep(tx, made)), now)
 
 
 async def _close(stream: AsyncIterator[AgentEvent]) -> None:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from core.desk.admit import Admitted
 from core.desk.days import day_start
+from core.desk.handing import Hand, take
 from core.desk.house import House
-from core.store import attachments, search, turns
+from core.errors import FileRefused
+from core.people.names import storable
+from core.ports import LimitsUploads
+from core.store import attachments, deliveries, search, turns
+from core.store.deliveries import Parcel, Posted
 from core.store.search import Hits
+from core.store.sql import Tx
+from core.store.turns import Turn
 from core.vocabulary import ChatKind
 
 MOST = 20
@@ -36,12 +45,39 @@ class TurnDesk:
     async def keep(self, data: bytes, media_type: str) -> str:
         store, session, now = self._house.store, self._turn.session, self._house.clock.now()
         digest = await asyncio.to_thread(store.files.put, data)
-        await store.write(lambda tx: attachments.add(tx, session, digest, media_type, len(data), now))
+        file = attachments.File(digest=digest, name="", media_type=media_type, size=len(data))
+        await store.write(lambda tx: attachments.add(tx, session, file, now))
         return digest
 
     async def files(self, refs: Iterable[str]) -> Mapping[str, bytes]:
         found = {ref: await asyncio.to_thread(self._house.store.files.get, ref) for ref in refs}
         return {ref: data for ref, data in found.items() if data is not None}
+
+    async def hand_over(self, paths: Sequence[str], caption: str, roots: Sequence[Path]) -> Sequence[str]:
+        house, turn = self._house, self._turn
+        bot = house.bots.get(turn.address.bot)
+        if bot is None or not bot.capabilities.upload_limit_bytes:
+            raise FileRefused("Files can't be sent in this chat.")
+        limit = bot.capabilities.upload_limit_bytes
+        if isinstance(bot, LimitsUploads):
+            limit = bot.upload_limit(turn.address)
+        hand = Hand(roots=tuple(roots), limit=limit)
+        files = await asyncio.to_thread(take, house.store.files, paths, hand)
+        words = storable(caption).strip()
+        fits = len(words.encode("utf-16-le")) // 2 <= bot.capabilities.caption_limit
+        before = () if fits else await house.outbox.parts_aside(turn.address.bot, words)
+        now = house.clock.now()
+        parcels = [self._parcel(text) for text in before]
+        parcels.append(replace(self._parcel(words if fits else ""), files=files))
+        house.outbox.push(await house.store.write(lambda tx: _post(tx, turn, parcels, now)))
+        return [file.name for file in files]
+
+    def _parcel(self, text: str) -> Parcel:
+        turn = self._turn
+        return Parcel(
+            conversation=turn.conversation, turn=turn.id, role=deliveries.REPLY, part=2, address=turn.address,
+            kind=turn.kind, text=text,
+        )  # fmt: skip
 
     async def search(self, words: str) -> Hits:
         """In a direct chat all of the asker's sessions; where others read along, only those of this conversation."""
@@ -50,3 +86,10 @@ class TurnDesk:
         return await self._house.store.read(
             lambda tx: search.search(tx, words, identity=turn.author, conversation=here, most=MOST)
         )
+
+
+def _post(tx: Tx, turn: Turn, parcels: Sequence[Parcel], now: datetime) -> list[Posted]:
+    for file in (file for parcel in parcels for file in parcel.files):
+        kept = attachments.File(digest=file.digest, name=file.name, media_type=file.media_type, size=file.size)
+        attachments.add(tx, turn.session, kept, now)
+    return [deliveries.post(tx, parcel, now) for parcel in parcels]

@@ -20,6 +20,8 @@ class Access:
     groups: frozenset[ChatId] = frozenset()
     owners: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
+    allow_bots: bool = False
+    """Are other bots heard?"""
     local: bool = False
     """Only the machine's own user can reach this bot; whoever does is its owner."""
 

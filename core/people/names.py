@@ -11,10 +11,16 @@ NAME_LIMIT = 64
 def one_line(name: str) -> str:
     """A display name as one short line: no control or format characters (line ends, direction overrides, zero width),
     no square brackets that could pass for our own marks, never empty."""
-    spaced = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in name[: NAME_LIMIT * 8])
-    kept = "".join(c for c in spaced if unicodedata.category(c) not in ("Cf", "Cs", "Co", "Cn"))
-    line = " ".join(kept.replace("[", "(").replace("]", ")").split())
-    return line[:NAME_LIMIT].rstrip() or "somebody"
+    return plain_line(name.replace("[", "(").replace("]", ")"), NAME_LIMIT) or "somebody"
+
+
+def plain_line(text: str, limit: int) -> str:
+    """A text as one line of at most so many characters, without control and format characters; it may be empty."""
+    begin = text[: limit * 8]
+    if not (begin.isascii() and begin.isprintable()):
+        spaced = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in begin)
+        begin = "".join(c for c in spaced if unicodedata.category(c) not in ("Cf", "Cs", "Co", "Cn"))
+    return " ".join(begin.split())[:limit].rstrip()
 
 
 def storable(text: str) -> str:

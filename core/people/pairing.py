@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from config.identity import parse_identity
 from core.errors import VerbFailed
-from core.store import deliveries, people
+from core.store import deliveries, linking, people
 from core.store.deliveries import Posted
 from core.store.people import Person, Role
 from core.store.sql import Tx
@@ -36,29 +36,39 @@ def approve(tx: Tx, code: str, person_id: str, now: datetime, *, welcome: str, h
     return Approved(person=person, posted=deliveries.say(tx, address, pairing.kind, welcome, now))
 
 
-def give_role(tx: Tx, person_id: str, role: Role, *, has_owners: bool) -> Person | None:
-    """The person as it is then; None if there is none. Raises `VerbFailed` where nobody would own the desk any more:
-    the next stranger who is let in would."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Giving:
+    """`who`: a person's id, or an identity, PLATFORM:USER, of somebody known or not: then `person` becomes the id.
+    `has_owners`: does the configuration name one?"""
+
+    who: str
+    role: Role
+    person: str
+    now: datetime
+    has_owners: bool
+
+
+def give_role(tx: Tx, giving: Giving) -> Person | None:
+    """The person as it is then; None if there is none with this id. Raises `VerbFailed` for what is no identity, and
+    where nobody would own the desk any more: the next stranger who is let in would."""
+    if ":" not in giving.who:
+        return _set_role(tx, giving.who, giving.role, has_owners=giving.has_owners)
+    identity = identity_named(giving.who)
+    known = people.known(tx, identity)
+    if known is not None:
+        return _set_role(tx, known.person, giving.role, has_owners=giving.has_owners)
+    person = Person(id=giving.person, name=identity, role=giving.role, identities=(identity,))
+    people.add(tx, person, giving.now)
+    linking.unpair(tx, identity)
+    return person
+
+
+def _set_role(tx: Tx, person_id: str, role: Role, *, has_owners: bool) -> Person | None:
     before = next((person for person in people.everybody(tx) if person.id == person_id), None)
     last = before is not None and before.role is Role.OWNER and people.owners(tx) == 1 and not has_owners
     if last and role is not Role.OWNER:
         raise VerbFailed("this is the only owner; make somebody else owner first, or name one in [access] owners")
     return people.set_role(tx, person_id, role)
-
-
-def block(tx: Tx, who: str, person_id: str, now: datetime, *, has_owners: bool) -> Person | None:
-    """Shut somebody out, also one who was never let in: `who` is a person's id, or an identity,
-    PLATFORM:USER. None: there is no such person. Raises `VerbFailed` as `give_role`, and for what is no identity.
-    """
-    if ":" not in who:
-        return give_role(tx, who, Role.BLOCKED, has_owners=has_owners)
-    identity = identity_named(who)
-    known = people.known(tx, identity)
-    if known is not None:
-        return give_role(tx, known.person, Role.BLOCKED, has_owners=has_owners)
-    person = Person(id=person_id, name=identity, role=Role.BLOCKED, identities=(identity,))
-    people.add(tx, person, now)
-    return person
 
 
 def identity_named(given: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import os
@@ -16,6 +17,10 @@ from core.service.listener import bind
 from core.service.socket import Json
 
 WHAT: Final = "[listen]"
+DESK_S: Final = 2.0
+"""For whoever listens on a port that is taken to say what it is."""
+_ANSWER_BYTES: Final = 65536
+_LOCAL: Final = "localhost"
 _LISTENS: Final = "0A"
 """TCP_LISTEN in /proc/net/tcp (proc_pid_net(5))."""
 
@@ -32,8 +37,36 @@ async def look_at_port(listen: ListenSettings, status: Mapping[str, Json] | None
         do = "write an address of this machine into [listen] host"
         return Finding(what=WHAT, state="fault", detail=f"host {listen.host} is not known here", do=do)
     except OSError as error:
+        if error.errno == errno.EADDRINUSE and await _is_a_desk(listen):
+            detail = f"{where} is served by a Frontdesk that runs with another state directory"
+            named = holder_of(listen.port)
+            do = "name its --state if it is the one you mean, or choose another [listen] port for this one"
+            return Finding(what=WHAT, state="warning", detail=f"{detail}{f': {named}' if named else ''}", do=do)
         return Finding(what=WHAT, state="fault", detail=f"{where} {_why(error, listen.port)}", do=_do(error))
     return Finding(what=WHAT, state="ok", detail=f"{where} is free")
+
+
+async def _is_a_desk(listen: ListenSettings) -> bool:
+    """Does what listens there say what only our `/readyz` says?"""
+    try:
+        async with asyncio.timeout(DESK_S):
+            told = await _answer_of(listen)
+    except OSError:  # a timeout is one too
+        return False
+    return all(f'"{part}"'.encode() in told for part in ("ready", "store", "recovery", "bots"))
+
+
+async def _answer_of(listen: ListenSettings) -> bytes:
+    """Raises `OSError`."""
+    reader, writer = await asyncio.open_connection(listen.host, listen.port)
+    try:
+        writer.write(f"GET /readyz HTTP/1.1\r\nHost: {_LOCAL}\r\nConnection: close\r\n\r\n".encode())
+        told = b""
+        while more := await reader.read(_ANSWER_BYTES - len(told)):
+            told += more
+        return told
+    finally:
+        writer.close()
 
 
 def _as_told(status: Mapping[str, Json]) -> Finding:

@@ -83,6 +83,14 @@ ENGLISH = {
     "interrupted": "I was restarted while answering and can't tell what was done already. /retry tries again.",
     "poison": "This message stopped me three times in a row, so I leave it. (reference {reference})",
     "internal": "I could not handle this message. (reference {reference})",
+    "file_nameless": "that file",
+    "file_too_large": "{name} is too large for me, so I go without it.",
+    "file_lost": "I could not get {name}, so I go without it. Please send it again if it matters.",
+    "picture_too_large": "{name} is too large for me to look at (5 MiB at most), so I go without it.",
+    "voice_unheard": "I can't listen to voice messages here; please write instead.",
+    "voice_failed": "I could not make out your voice message; please try again, or write.",
+    "voice_timeout": "Listening to your voice message took too long; please try again, or write.",
+    "voice_empty": "I heard nothing in your voice message; please try again, or write.",
     "stale": "I was away: {count} message(|s) here (was|were) too old to act on when I came back. Please ask again.",
     "unknown_delivery": "My last answer may not have arrived: /again sends it once more.",
     "disk_full": "I can't store messages at the moment (the disk is full), so I can't answer. Please try later.",
@@ -192,6 +200,15 @@ ENGLISH = {
         "I don't know you yet. Your code is {code}, good for an hour. The owner lets you in with:\n"
         "frontdesk people approve {code}"
     ),
+    "stranger_waits": "{name} ({identity}) would like to talk to me. To let them in: frontdesk people approve {code}",
+    "let_in": "Let in",
+    "tool_runs": "using {tools} …",
+    "button_resume": "Resume",
+    "button_stop": "Stop",
+    "button_approve": "Allow",
+    "button_deny": "Don't allow",
+    "pressed": "Done.",
+    "press_expired": "That has expired.",
     "paired": "Welcome. You can talk to me now; /help lists the commands.",
 }
 

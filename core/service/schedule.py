@@ -98,6 +98,7 @@ class Chores:
     async def files(self) -> None:
         """Remove files that no session has any more, once nobody can be about to need them."""
         store, before = self._house.store, self._house.clock.now() - chores.FILE_REST
+        await asyncio.to_thread(store.files.forget_partial, before)
         for digest in await asyncio.to_thread(lambda: list(store.files.older_than(before))):
             if not await store.read(partial(attachments.is_needed, digest=digest)):
                 await asyncio.to_thread(store.files.remove, digest)
@@ -105,6 +106,10 @@ class Chores:
     async def forgetting(self) -> None:
         """Go on with what people asked to be forgotten."""
         await self._forgetting.round()
+
+    async def log(self) -> None:
+        """Leave nothing in the store's log that was deleted since."""
+        await self._house.store.empty_log()
 
     async def heartbeat(self) -> None:
         """Delete what is too old, say when the desk was alive last, and make sure that the store is still ours."""
@@ -159,6 +164,7 @@ class Schedule:
             (chores_.forgetting, 5.0),
             (chores_.tidy, 600.0),
             (chores_.files, 3600.0),
+            (chores_.log, 60.0),
             (chores_.heartbeat, 60.0),
         )
         for job, seconds in every:
@@ -180,9 +186,7 @@ class Schedule:
 
     def _redate_soon(self) -> None:
         redate = self._chores.redate
-        self._scheduler.add_job(
-            _guarded, args=[redate, self._chores.house], id=redate.__name__, replace_existing=True
-        )
+        self._scheduler.add_job(_guarded, args=[redate, self._chores.house], id=redate.__name__, replace_existing=True)
 
     async def _watch_clock(self) -> None:
         """The scheduler goes by the wall clock: after a jump every chore is dated anew, or one set back would silence

@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import literal, select, union_all
 
 from core.store.conversations import SessionId
 from core.store.files import Digest
-from core.store.sql import Sql, Tx, insert, text, to_us
-from core.store.tables import attachments
+from core.store.sql import Sql, Tx, insert, integer, text, to_us
+from core.store.tables import attachments, deliveries, entries, inbox
 
 _a = attachments.c
-_INSERT = insert(attachments, "session_id", "digest", "name", "media_type", "size", "created_at")
-_HAS = Sql(select(_a.id).where(_a.digest == text("digest")).limit(1))
+_INSERT = insert(attachments, "session_id", "entry_id", "digest", "name", "media_type", "size", "created_at")
+_NEEDED = union_all(
+    select(literal(1).label("n")).select_from(attachments).where(_a.digest == text("digest")),
+    select(literal(1)).select_from(inbox).where(inbox.c.state != "done", inbox.c.enclosed.contains(text("digest"))),
+    select(literal(1))
+    .select_from(deliveries)
+    .where(deliveries.c.state.in_(("queued", "sending")), deliveries.c.files.contains(text("digest"))),
+).subquery()
+_ENTRY = Sql(
+    select(entries.c.id).where(entries.c.session_id == text("session"), entries.c.seq == integer("seq"))
+)  # fmt: skip
+_HAS = Sql(select(_NEEDED.c.n).limit(1))
 _OF = Sql(select(_a.digest).where(_a.session_id == text("session")).distinct())
 
 
-def add(tx: Tx, session: SessionId, digest: Digest, media_type: str, size: int, at: datetime) -> None:
-    """A session has this file; `size` in bytes."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class File:
+    """A file that is kept; `size` in bytes, `name` "" where it has none."""
+
+    digest: Digest
+    name: str
+    media_type: str
+    size: int
+
+
+def add(tx: Tx, session: SessionId, file: File, at: datetime, seq: int | None = None) -> None:
+    """A session has this file; `seq` is that of the entry that it came with, if it came with one."""
+    entry = None if seq is None else tx.number(_ENTRY, session=session, seq=seq)
     tx.run(
-        _INSERT, session_id=session, digest=digest, name="", media_type=media_type, size=size, created_at=to_us(at)
+        _INSERT, session_id=session, entry_id=entry, digest=file.digest, name=file.name, media_type=file.media_type,
+        size=file.size, created_at=to_us(at),
     )  # fmt: skip
 
 
 def is_needed(tx: Tx, digest: Digest) -> bool:
-    """Does any session have it?"""
+    """Does any session have it, or a message that waits, or a delivery that is not sent?"""
     return tx.maybe_number(_HAS, digest=digest) is not None
 
 

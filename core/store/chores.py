@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import case, delete, func, select, union_all, update
 
-from core.store import conversations, deliveries, inbox, people, remains, search, sessions
+from core.store import buttons, conversations, deliveries, inbox, people, remains, search, sessions
 from core.store.attachments import is_needed
 from core.store.conversations import SessionId
 from core.store.engine import Store
@@ -52,7 +52,7 @@ _AFTER_ENTRIES = (
     Sql(
         update(deliveries_table)
         .where(deliveries_table.c.turn_id.in_(_TURNS))
-        .values(text="", error=_OWN_ERROR, turn_id=None)
+        .values(text="", buttons=None, files=None, error=_OWN_ERROR, turn_id=None)
     ),
     Sql(update(inbox_table).where(inbox_table.c.turn_id.in_(_TURNS)).values(turn_id=None)),
     Sql(delete(turns).where(turns.c.session_id == text("session"))),
@@ -144,6 +144,11 @@ def forget_answers(tx: Tx, now: datetime, most: int) -> int:
     return len(rows)
 
 
+def forget_buttons(tx: Tx, now: datetime, most: int) -> int:
+    """Buttons that nobody pressed in time; how many went."""
+    return buttons.forget(tx, now, most)
+
+
 FORGETTING = (
     forget_answers,
     forget_inbox,
@@ -151,6 +156,7 @@ FORGETTING = (
     forget_deliveries,
     forget_pairings,
     forget_consents,
+    forget_buttons,
 )
 """Each is one unit of work: `(tx, now, most) -> how many rows it touched`; as many as `most` means that there is more.
 In this order: a kept answer holds on to its inbox row."""

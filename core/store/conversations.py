@@ -14,6 +14,8 @@ from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import conversations, keys, sessions
 from core.vocabulary import Address, ChatKind
 
+WINDOW = 5_000
+"""Sessions that are looked at for where people talked last."""
 ConversationId = NewType("ConversationId", int)
 """Unique in the store."""
 SessionId = NewType("SessionId", str)
@@ -40,11 +42,17 @@ _FIND = Sql(select(keys.c.conversation_id).where(keys.c.key == text("key")))
 _KEYS = Sql(select(keys.c.key).where(keys.c.conversation_id == integer("id")).order_by(keys.c.created_at, keys.c.key))
 _LOCK = Sql(select(conversations).where(_c.id == integer("id")).with_for_update())
 _GET = Sql(select(conversations).where(_c.id == integer("id")))
-_LAST_HEARD = Sql(
-    select(conversations, sessions.c.last_human_at)
-    .join(sessions, sessions.c.id == _c.session_id)
-    .where(_c.bot == text("bot"))
+_LATEST = (
+    select(sessions.c.id, sessions.c.last_human_at, sessions.c.touched_at)
     .order_by(sessions.c.touched_at.desc(), sessions.c.id.desc())
+    .limit(count("window"))
+    .subquery()
+)
+_LAST_HEARD = Sql(
+    select(conversations, _LATEST.c.last_human_at)
+    .join_from(_LATEST, conversations, _LATEST.c.id == _c.session_id)
+    .where(_c.bot == text("bot"))
+    .order_by(_LATEST.c.touched_at.desc(), _LATEST.c.id.desc())
     .limit(count("most"))
 )
 _BY_SESSION = Sql(select(_c.id).where(_c.session_id == text("session")))
@@ -123,8 +131,10 @@ def holding(tx: Tx, session: SessionId) -> ConversationId | None:
 
 
 def last_heard(tx: Tx, bot: str, most: int) -> list[tuple[Conversation, datetime]]:
-    """Where people last talked with a bot, and when, the latest first."""
-    return [(_from_row(row), row.time("last_human_at")) for row in tx.all(_LAST_HEARD, bot=bot, most=most)]
+    """Where people last talked with a bot, and when, the latest first; of the sessions that were touched last with any
+    bot."""
+    rows = tx.all(_LAST_HEARD, bot=bot, most=most, window=WINDOW)
+    return [(_from_row(row), row.time("last_human_at")) for row in rows]
 
 
 def lock(tx: Tx, conversation: ConversationId) -> Conversation:

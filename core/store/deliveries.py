@@ -7,20 +7,33 @@ the reply, and holds the platform's id once that is known.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from sqlalchemy import delete, func, literal, select, union_all, update
 
 from core.store.addresses import address_of
 from core.store.conversations import ConversationId
+from core.store.files import Digest
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import deliveries
-from core.vocabulary import Address, BotName, ChatId, ChatKind, DeliveryId, MessageId, TurnId
+from core.vocabulary import Address, BotName, Button, ChatId, ChatKind, DeliveryId, FileKind, MessageId, TurnId
 
 QUEUED, SENDING, SENT, FAILED, UNKNOWN = "queued", "sending", "sent", "failed", "unknown"
 PREVIEW, REPLY, NOTICE, UNKNOWN_NOTICE = "preview", "reply", "notice", "unknown_notice"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SentFile:
+    """A file that goes out; it is kept under `digest`. `size` is in bytes."""
+
+    digest: Digest
+    kind: FileKind
+    name: str
+    media_type: str
+    size: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +48,8 @@ class Parcel:
     kind: ChatKind
     text: str
     state: str = QUEUED
+    buttons: tuple[Button, ...] = ()
+    files: tuple[SentFile, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +69,8 @@ class Posted:
     attempts: int
     not_before: datetime | None
     created_at: datetime
+    buttons: tuple[Button, ...] = ()
+    files: tuple[SentFile, ...] = ()
 
 
 _d = deliveries.c
@@ -62,7 +79,7 @@ _UNSENT = _d.state.in_(("queued", "sending"))
 _IN_THREAD = func.coalesce(_d.thread, "") == text("in_thread")
 _INSERT = insert(
     deliveries, "conversation_id", "turn_id", "role", "part", "bot", "chat", "thread", "reply_to", "kind", "text",
-    "state", "attempts", "created_at", returning="id",
+    "state", "attempts", "created_at", "buttons", "files", returning="id",
 )  # fmt: skip
 _GET = Sql(select(deliveries).where(_d.id == integer("id")))
 _SENDING = Sql(
@@ -84,7 +101,9 @@ _HOLD = Sql(update(deliveries).where(_d.id == integer("row")).values(message=tex
 _SETTLE = Sql(
     update(deliveries)
     .where(_d.id == integer("row"))
-    .values(role=text("to_role"), text=text("to_text"), state=text("to"), message=text("posted"), done_at=None)
+    .values(
+        role=text("to_role"), text=text("to_text"), state=text("to"), message=text("posted"), done_at=None, buttons=None
+    )
 )
 _DROP = Sql(delete(deliveries).where(_d.id == integer("row")))
 _NEXT = Sql(
@@ -159,7 +178,7 @@ _BLANK = Sql(
             select(_d.id).where(_d.done_at < integer("before"), _d.state == "sent", _d.text != "").limit(count("most"))
         )
     )
-    .values(text="")
+    .values(text="", buttons=None, files=None)
 )
 _FORGET = Sql(
     delete(deliveries).where(
@@ -189,7 +208,21 @@ def _from_row(row: Row) -> Posted:
         attempts=row.integer("attempts"),
         not_before=row.time_or_none("not_before"),
         created_at=row.time("created_at"),
+        buttons=_buttons(row.text_or_none("buttons")),
+        files=_files(row.text_or_none("files")),
     )
+
+
+def _buttons(kept: str | None) -> tuple[Button, ...]:
+    return () if kept is None else tuple(Button(**one) for one in json.loads(kept))
+
+
+def _files(kept: str | None) -> tuple[SentFile, ...]:
+    return () if kept is None else tuple(SentFile(**{**one, "kind": FileKind(one["kind"])}) for one in json.loads(kept))
+
+
+def _written(values: Sequence[Button] | Sequence[SentFile]) -> str | None:
+    return json.dumps([asdict(one) for one in values]) if values else None
 
 
 def post(tx: Tx, parcel: Parcel, at: datetime) -> Posted:
@@ -199,11 +232,13 @@ def post(tx: Tx, parcel: Parcel, at: datetime) -> Posted:
         _INSERT, conversation_id=parcel.conversation, turn_id=parcel.turn, role=parcel.role, part=parcel.part,
         bot=address.bot, chat=address.chat, thread=address.thread, reply_to=address.reply_to, kind=parcel.kind,
         text=parcel.text, state=parcel.state, attempts=int(parcel.state == SENDING), created_at=to_us(at),
+        buttons=_written(parcel.buttons), files=_written(parcel.files),
     )  # fmt: skip
     return Posted(
         id=DeliveryId(made), conversation=parcel.conversation, turn=parcel.turn, role=parcel.role, part=parcel.part,
         address=address, kind=parcel.kind, text=parcel.text, state=parcel.state, message=None,
-        attempts=int(parcel.state == SENDING), not_before=None, created_at=at,
+        attempts=int(parcel.state == SENDING), not_before=None, created_at=at, buttons=parcel.buttons,
+        files=parcel.files,
     )  # fmt: skip
 
 
@@ -211,10 +246,12 @@ def say(
     tx: Tx, address: Address, kind: ChatKind, said: str, at: datetime, conversation: ConversationId | None = None
 ) -> Posted:
     """Store one notice."""
-    notice = Parcel(
-        conversation=conversation, turn=None, role=NOTICE, part=1, address=address, kind=kind, text=said
-    )  # fmt: skip
-    return post(tx, notice, at)
+    return post(tx, notice(address, kind, said, conversation), at)
+
+
+def notice(address: Address, kind: ChatKind, said: str, conversation: ConversationId | None = None) -> Parcel:
+    """What the desk itself says somewhere."""
+    return Parcel(conversation=conversation, turn=None, role=NOTICE, part=1, address=address, kind=kind, text=said)
 
 
 def get(tx: Tx, delivery: DeliveryId) -> Posted:

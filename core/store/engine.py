@@ -72,6 +72,10 @@ class Database(Protocol):
     def is_gone(self) -> bool:
         """Is what the connections work on no longer where the next start would look for it?"""
 
+    def empty_log(self) -> bool:
+        """Write the log back, if there is one of ours, and leave nothing in it. False: it is in use just now. Raises
+        the driver's error."""
+
 
 @dataclass(slots=True)
 class _Job:
@@ -262,6 +266,14 @@ class Store:
     async def read(self, unit: Unit[T]) -> T:
         """Run the unit on a snapshot; it can't write."""
         return await self._ask(self._reads, unit)
+
+    async def empty_log(self) -> bool:
+        """Take out of the write-ahead log what was deleted meanwhile; False: somebody reads, so try again later. Holds
+        others up for `sqlite.LOG_S` and the writing at most. Raises `StoreError`."""
+        try:
+            return await asyncio.to_thread(self.database.empty_log)
+        except Exception as error:
+            raise self.database.translate(error) or error from error
 
     async def _ask(self, jobs: SimpleQueue[_Job | None], unit: Unit[T]) -> T:
         loop = asyncio.get_running_loop()

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from sqlalchemy import select
 
+from core.people.names import plain_line
 from core.store import sessions
 from core.store.conversations import SessionId
 from core.store.sessions import Session
@@ -133,8 +134,7 @@ def _to_row(entry: Entry) -> dict[str, str | int | None]:
 
 
 def _title(said: str) -> str | None:
-    line = " ".join(said.split())
-    return line[:TITLE_LIMIT] or None
+    return plain_line(said, TITLE_LIMIT) or None
 
 
 def of_session(tx: Tx, session: SessionId, after: int = 0, most: int = ALL) -> list[Entry]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NewType
+from typing import BinaryIO, NewType
 
 from core.errors import StoreFull
 
@@ -19,6 +20,8 @@ FILES = "files"
 """The folder in the state directory."""
 Digest = NewType("Digest", str)
 """SHA-256 in hexadecimal; says what is in the file, and nothing of where it came from."""
+PARTIAL = "partial"
+"""The folder in it for what is not whole yet."""
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
@@ -51,11 +54,39 @@ class Files:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-        folder = os.open(path.parent, os.O_RDONLY)
+        _sync(path.parent)
+
+    def receive(self) -> Incoming:
+        """Begin to keep a file that comes in pieces. Raises `StoreFull`."""
+        folder = self._root / PARTIAL
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor, path = tempfile.mkstemp(dir=folder)
+        except OSError as error:
+            raise StoreFull(f"a file can't be kept: {error.strerror}") from error
+        return Incoming(self, Path(path), os.fdopen(descriptor, "wb"))
+
+    def adopt(self, path: Path, digest: Digest) -> None:
+        """A whole file that was written here becomes a kept one."""
+        target = self._path(digest)
+        if target.exists():
+            target.touch()
+            path.unlink()
+            return
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.rename(target)
+        _sync(target.parent)
+
+    def path(self, digest: str) -> Path | None:
+        """Where it is; None if it is not there (any more)."""
+        path = self._path(Digest(digest)) if _DIGEST.match(digest) else None
+        return path if path is not None and path.exists() else None
+
+    def forget_partial(self, before: datetime) -> None:
+        """Remove what a process that died had begun to receive."""
+        for path in self._root.glob(f"{PARTIAL}/*"):
+            if path.stat().st_mtime < before.timestamp():
+                path.unlink(missing_ok=True)
 
     def get(self, digest: str) -> bytes | None:
         """What is in it; None if it is not there (any more)."""
@@ -92,3 +123,52 @@ class Files:
 
     def _path(self, digest: Digest) -> Path:
         return self._root / digest[:2] / digest
+
+
+class Incoming:
+    """A file on its way in: written in pieces, then kept or dropped. All of it blocks."""
+
+    def __init__(self, files: Files, path: Path, stream: BinaryIO) -> None:
+        self.size = 0
+        self.head = b""
+        """Its first bytes, which tell what it is."""
+        self._files = files
+        self._path = path
+        self._stream = stream
+        self._hash = hashlib.sha256()
+
+    def write(self, piece: bytes) -> None:
+        """Raises `StoreFull`."""
+        try:
+            self._stream.write(piece)
+        except OSError as error:
+            raise StoreFull(f"a file can't be kept: {error.strerror}") from error
+        self.size += len(piece)
+        self.head = self.head or piece[:64]
+        self._hash.update(piece)
+
+    def keep(self) -> Digest:
+        """It is whole; durable when this returns. Raises `StoreFull`."""
+        digest = Digest(self._hash.hexdigest())
+        try:
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+            self._stream.close()
+            self._files.adopt(self._path, digest)
+        except OSError as error:
+            raise StoreFull(f"a file of {self.size} bytes can't be kept: {error.strerror}") from error
+        return digest
+
+    def drop(self) -> None:
+        """It is not wanted (any more), or kept already."""
+        self._stream.close()
+        self._path.unlink(missing_ok=True)
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in it durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -7,12 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, or_, select, update
 
 from core.store import facts
 from core.store.conversations import ConversationId, SessionId
 from core.store.sql import Row, Sql, Tx, count, from_us, integer, text, to_us
-from core.store.tables import consents, deliveries, identities, inbox, pairings, participants, people, sessions, turns
+from core.store.tables import (
+    buttons,
+    consents,
+    deliveries,
+    identities,
+    inbox,
+    pairings,
+    participants,
+    people,
+    sessions,
+    turns,
+)
 from core.store.tables import facts as facts_table
 from core.vocabulary import ChatKind, RowId
 
@@ -114,6 +125,7 @@ _NO_AUTHOR = Sql(
 _NO_CONSENT = Sql(
     delete(consents).where(_k.turn_id.in_(select(_t.id).where(_t.author == text("row"))), _k.state != "open")
 )
+_UNBUTTON = Sql(delete(buttons).where(buttons.c.identity == text("row")))
 _LAST_ROW = Sql(select(func.coalesce(func.max(_i.id), 0)))
 _LAST_PART = Sql(select(func.coalesce(func.max(_d.id), 0)))
 _UNDONE = Sql(
@@ -133,9 +145,10 @@ _NO_TEXT = Sql(
     update(deliveries)
     .where(
         _d.id > integer("after"), _d.id <= integer("upto"), _d.conversation_id == integer("conversation"),
-        _d.state.in_(("sent", "failed", "unknown")), _d.text != "", _d.created_at <= integer("at"),
+        _d.state.in_(("sent", "failed", "unknown")), or_(_d.text != "", _d.files.isnot(None)),
+        _d.created_at <= integer("at"),
     )
-    .values(text="")
+    .values(text="", buttons=None, files=None)
 )  # fmt: skip
 
 
@@ -233,8 +246,10 @@ def unknow(tx: Tx, one: Mark) -> None:
 
 
 def leave(tx: Tx, one: Mark) -> None:
-    """They took no part in what they share with others. What was settled with their word goes too."""
+    """They took no part in what they share with others. What was settled with their word goes too, and what they could
+    have pressed."""
     for identity in one.identities:
+        tx.run(_UNBUTTON, row=identity)
         tx.run(_LEAVE, row=identity, at=to_us(one.at))
         tx.run(_NO_CONSENT, row=identity)
 

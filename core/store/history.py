@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from core.store.entries import Entry, Kind
+from core.store.entries import Entry, Json, Kind
 
 CLOSED_BY_KILL = "Interrupted: Frontdesk was stopped before this call's result was known."
 NOT_ANSWERED = "Not answered: the conversation went on before this call was allowed or carried out."
@@ -94,6 +94,18 @@ def last_user(log: Sequence[Entry], back: int = 1) -> Entry | None:
 
 
 def render(entry: Entry) -> str:
-    """A user's entry as the model reads it: the stored line of time and sender, then the text, byte for byte."""
-    line = entry.data.get("line")
-    return f"{line}\n{entry.text}" if isinstance(line, str) and line else entry.text
+    """A user's entry as the model reads it: the stored line of time and sender, then the text, byte for byte, and what
+    stands in files that came with it."""
+    line, files = entry.data.get("line"), entry.data.get("files")
+    said = f"{line}\n{entry.text}" if isinstance(line, str) and line else entry.text
+    if not isinstance(files, Sequence) or isinstance(files, str):
+        return said
+    return said + "".join(_content(file) for file in files)
+
+
+def _content(file: Json) -> str:
+    match file:
+        case {"kind": "file", "is": "file", "name": str(name), "text": str(text)}:
+            return f"\n\n[content of {name or 'the file'}]\n{text}\n[end of {name or 'the file'}]"
+        case _:
+            return ""

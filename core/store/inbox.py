@@ -12,8 +12,10 @@ from enum import StrEnum
 
 from sqlalchemy import and_, delete, func, select, update
 
+from core.store import enclosures
 from core.store.addresses import address_of
 from core.store.conversations import ConversationId
+from core.store.enclosures import NOTHING, Enclosed
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import idempotency, inbox
 from core.vocabulary import Address, ChatKind, MessageId, RowId, TurnId
@@ -59,6 +61,7 @@ class Arrival:
     sent_at: datetime
     tools: str = ""
     """What a client brought along, as JSON; "" for none."""
+    enclosed: Enclosed = NOTHING
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,6 +85,7 @@ class Waiting:
     sent_at: datetime
     received_at: datetime
     tools: str = ""
+    enclosed: Enclosed = NOTHING
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,10 +103,12 @@ class Kept:
 _i = inbox.c
 _UNDONE = _i.state != "done"
 """As the partial index is defined: SQLite uses it only for a condition that it can see is its own."""
+_BLANK = {"text": "", "tools": None, "enclosed": None}
+"""What a row that has its fate keeps of what was said."""
 _INSERT = insert(
     inbox, "account", "dedupe", "message", "conversation_id", "lane", "command", "state", "fate", "detail", "bot",
     "chat", "thread", "kind", "identity", "name", "role", "text", "more_likely", "sent_at", "received_at", "done_at",
-    "tools",
+    "tools", "enclosed",
     returning="id", once=["account", "dedupe"],
 )  # fmt: skip
 _SAME = Sql(select(inbox).where(_i.account == text("account"), _i.dedupe == text("dedupe")))
@@ -132,12 +138,16 @@ _TAKE = Sql(
 _FINISH = Sql(
     update(inbox)
     .where(_i.id == integer("row"), _i.state != "done")
-    .values(state="done", fate=text("to"), detail=text("why"), text="", tools=None, done_at=integer("at"))
+    .values(
+        state="done", fate=text("to"), detail=text("why"), text="", tools=None, enclosed=None, done_at=integer("at")
+    )
 )
 _FINISH_TURN = Sql(
     update(inbox)
     .where(_i.turn_id == text("turn"), _i.state == "taken")
-    .values(state="done", fate=text("to"), detail=text("why"), text="", tools=None, done_at=integer("at"))
+    .values(
+        state="done", fate=text("to"), detail=text("why"), text="", tools=None, enclosed=None, done_at=integer("at")
+    )
 )
 _CLOSE_BEFORE = Sql(
     update(inbox)
@@ -147,7 +157,7 @@ _CLOSE_BEFORE = Sql(
         _i.lane.in_(("ordered", "control")),
         _i.id < integer("before"),
     )
-    .values(state="done", fate="closed", detail=text("why"), text="", tools=None, done_at=integer("at"))
+    .values(state="done", fate="closed", detail=text("why"), done_at=integer("at"), **_BLANK)
 )
 _RELEASE = Sql(
     update(inbox).where(_i.turn_id == text("turn"), _i.state == "taken").values(state="pending", turn_id=None)
@@ -172,6 +182,7 @@ _EDIT = Sql(
     )
     .values(text=text("to_text"))
 )
+_ENCLOSE = Sql(update(inbox).where(_i.id == integer("row"), _i.state == "pending").values(enclosed=text("to_enclosed")))
 _OLD_PENDING = Sql(
     select(inbox)
     .where(_UNDONE, _i.state == "pending", _i.received_at < integer("before"))
@@ -222,6 +233,7 @@ def _waiting(row: Row) -> Waiting:
         sent_at=row.time("sent_at"),
         received_at=row.time("received_at"),
         tools=row.text_or_none("tools") or "",
+        enclosed=enclosures.read(row.text_or_none("enclosed")),
     )
 
 
@@ -260,6 +272,7 @@ def _store(
         identity=arrival.identity, name=arrival.name, role=arrival.role, text="" if done else arrival.text,
         more_likely=int(arrival.more_likely), sent_at=to_us(arrival.sent_at), received_at=to_us(at),
         done_at=to_us(at) if done else None, tools=(arrival.tools or None) if not done else None,
+        enclosed=None if done else enclosures.written(arrival.enclosed),
     )  # fmt: skip
     return None if found is None else RowId(found)
 
@@ -357,6 +370,11 @@ def become_message(tx: Tx, row: RowId, said: str) -> bool:
 def edit(tx: Tx, account: str, dedupe: str, identity: str, said: str) -> bool:
     """Replace the text of an ordinary message that still waits, for the one who sent it; False if none waits."""
     return tx.run(_EDIT, for_account=account, for_dedupe=dedupe, by=identity, to_text=said) == 1
+
+
+def enclose(tx: Tx, row: RowId, enclosed: Enclosed) -> bool:
+    """Keep what became of the files of a row that still waits; False if it does not."""
+    return tx.run(_ENCLOSE, row=row, to_enclosed=enclosures.written(enclosed)) == 1
 
 
 def forget(tx: Tx, before: datetime, most: int) -> int:

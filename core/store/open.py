@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 DATABASE_FILE = "frontdesk.db"
 LOCK_FILE = "frontdesk.lock"
+RESTORING = "restoring-"
+"""How the folders begin in which a backup is unpacked, in the state directory."""
 
 _OURS_ON_SQLITE = "SELECT name FROM sqlite_master WHERE type = 'table'"
 _OURS_ON_POSTGRES = "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = current_schema()"
@@ -44,10 +47,19 @@ def open_store(url: str | None, state: Path, *, shared: bool = False) -> Store:
     with contextlib.ExitStack() as on_failure:
         lock = take_lock(database, state, shared=shared)
         on_failure.callback(lock.release)
+        if not shared:
+            clear_unfinished(state)
         prepare(database, state)
         store = Store(database, Files(state / FILES), lock=lock)
         on_failure.pop_all()
     return store
+
+
+def clear_unfinished(state: Path) -> None:
+    """Take away what a restore left that was killed; whoever calls holds the lock. Raises nothing: it may be somebody
+    else's, and is only in the way of the disk."""
+    for folder in state.glob(f"{RESTORING}*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def database_at(url: str | None, state: Path) -> SqliteDatabase | PostgresDatabase:

@@ -42,6 +42,10 @@ class PostgresDatabase:
     def is_gone(self) -> bool:
         return False  # a server that is not there any more fails every read
 
+    def empty_log(self) -> bool:
+        """Its log is the server's, and so is what becomes of deleted rows (VACUUM)."""
+        return True
+
     def begin(self, cursor: Cursor, *, readonly: bool) -> None:
         mode = "REPEATABLE READ READ ONLY" if readonly else "READ COMMITTED"
         cursor.execute(f"BEGIN ISOLATION LEVEL {mode}", {})

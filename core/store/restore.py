@@ -19,7 +19,7 @@ from core.store.archive import Manifest
 from core.store.backup import FOLDER, Order, back_up, make_folder, run_tool, sync
 from core.store.engine import Connection
 from core.store.files import FILES
-from core.store.open import make_private, version_of
+from core.store.open import RESTORING, clear_unfinished, make_private, version_of
 from core.store.ownership import adopt
 from core.store.postgres import PostgresDatabase
 from core.store.sql import Tx
@@ -81,8 +81,9 @@ def restore(
 @contextlib.contextmanager
 def _work_place(state: Path) -> Iterator[Path]:
     """Beside the store, so that what is in it can be moved there."""
+    clear_unfinished(state)
     try:
-        with tempfile.TemporaryDirectory(prefix="restoring-", dir=state) as folder:
+        with tempfile.TemporaryDirectory(prefix=RESTORING, dir=state) as folder:
             yield Path(folder)
     except OSError as fault:
         raise StoreError(f"restoring failed: {fault.strerror or fault} ({fault.filename or state})") from fault

@@ -8,10 +8,14 @@ from datetime import datetime
 
 from sqlalchemy import and_, func, or_, select, update
 
+from core.people.names import plain_line
 from core.store.conversations import ConversationId, SessionId
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import conversations, participants, sessions
 from core.vocabulary import BotName, ChatKind
+
+TITLE_LIMIT = 120
+"""Characters of a title."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,7 +143,7 @@ def _from_row(row: Row) -> Session:
         ended_at=row.time_or_none("ended_at"),
         end_reason=row.text_or_none("end_reason"),
         expires_at=row.time_or_none("expires_at"),
-        title=row.text_or_none("title"),
+        title=_title(row.text_or_none("title")),
         bot=BotName(row.text("bot")),
         kind=ChatKind(row.text("kind")),
         head=row.integer("head"),
@@ -214,7 +218,13 @@ def reopen(tx: Tx, session: Session) -> None:
 
 
 def entitle(tx: Tx, session: SessionId, title: str, at: datetime) -> None:
-    tx.run(_TITLE, row=session, to_title=title, at=to_us(at))
+    """Give it another title; control and format characters of it are left out."""
+    tx.run(_TITLE, row=session, to_title=_title(title), at=to_us(at))
+
+
+def _title(given: str | None) -> str | None:
+    """As it may be shown, also where it was stored by an earlier version."""
+    return given and (plain_line(given, TITLE_LIMIT) or None)
 
 
 def redate(tx: Tx, session: SessionId, expires_at: datetime | None) -> None:

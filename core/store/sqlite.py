@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import cast
@@ -18,8 +19,12 @@ GROUP = 256
 LEAST_VERSION = (3, 51, 3)
 """Before it two connections could corrupt a WAL database when both checkpoint (sqlite.org, "WAL reset" fix)."""
 
+LOG_S = 0.2
+"""How long emptying the log waits for whoever reads or writes."""
+
 _COMMON = ("foreign_keys=ON", "recursive_triggers=ON", "busy_timeout=5000", "temp_store=MEMORY", "trusted_schema=OFF")
-_WRITER = ("journal_mode=WAL", "synchronous=FULL", "journal_size_limit=67108864")
+_WRITER = ("journal_mode=WAL", "synchronous=FULL", "journal_size_limit=67108864", "secure_delete=ON")
+"""What is deleted is overwritten with zeros (sqlite.org, PRAGMA secure_delete), and gone once the log is empty."""
 _READER = ("query_only=ON", "wal_autocheckpoint=0")
 
 
@@ -54,6 +59,14 @@ class SqliteDatabase:
 
     def is_gone(self) -> bool:
         return self._identity is not None and _identity(self.path) != self._identity
+
+    def empty_log(self) -> bool:
+        log = Path(f"{self.path}-wal")
+        if self.is_gone() or not log.exists() or log.stat().st_size == 0:
+            return True
+        with contextlib.closing(sqlite.connect(str(self.path), isolation_level=None, timeout=LOG_S)) as connection:
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
 
     def begin(self, cursor: Cursor, *, readonly: bool) -> None:
         cursor.execute("BEGIN" if readonly else "BEGIN IMMEDIATE", {})

@@ -183,11 +183,13 @@ inbox = Table(
     Column("received_at", BigInteger, nullable=False),
     Column("done_at", BigInteger),
     Column("tools", Text),
+    Column("enclosed", Text),
     UniqueConstraint("account", "dedupe"),
     CheckConstraint("(state = 'done') = (fate IS NOT NULL)", name="inbox_fate"),
     sqlite_autoincrement=True,
 )
-"""`dedupe`: `m:CHAT:MESSAGE` for a message, `e:EVENT` for anything else. `tools`: what a client brought, as JSON."""
+"""`dedupe`: `m:CHAT:MESSAGE` for a message, `e:EVENT` for anything else. `tools`: what a client brought, as JSON.
+`enclosed`: files and what the message refers to, as JSON."""
 _pending = inbox.c.state == "pending"
 Index("inbox_pending", inbox.c.conversation_id, inbox.c.id, sqlite_where=_pending, postgresql_where=_pending)
 _undone = inbox.c.state != "done"
@@ -226,10 +228,13 @@ deliveries = Table(
     Column("error", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("done_at", BigInteger),
+    Column("buttons", Text),
+    Column("files", Text),
     CheckConstraint("state IN ('queued','sending','sent','failed','unknown')", name="deliveries_state"),
     CheckConstraint("role IN ('preview','reply','notice','unknown_notice')", name="deliveries_role"),
     sqlite_autoincrement=True,
 )
+"""`buttons`, `files`: what goes with the text, as JSON."""
 _unsent = deliveries.c.state.in_(("queued", "sending"))
 Index(
     "deliveries_unsent",
@@ -333,6 +338,31 @@ attachments = Table(
     sqlite_autoincrement=True,
 )
 
+buttons = Table(
+    "buttons",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("question", Text, nullable=False, index=True),
+    Column("bot", Text, nullable=False),
+    Column("chat", Text, nullable=False),
+    Column("identity", Text, nullable=False),
+    Column("conversation_id", BigInteger, ForeignKey("conversations.id"), index=True),
+    Column("action", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+)
+"""Under messages of ours; see `core.store.buttons`."""
+
+moves = Table(
+    "moves",
+    metadata,
+    Column("bot", Text, primary_key=True),
+    Column("chat", Text, primary_key=True),
+    Column("was", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+"""Which id a chat had before the one it has."""
+
 never = Table(
     "never",
     metadata,
@@ -359,4 +389,4 @@ checked at commit, so that a transaction which forgets to take it away fails."""
 MIGRATIONS = "schema_version"
 """The table in which Alembic keeps the version."""
 
-SCHEMA = "0002"
+SCHEMA = "0003"

@@ -99,6 +99,12 @@ def start(tx: Tx, turn: Turn) -> None:
     )  # fmt: skip
 
 
+def state_of(tx: Tx, turn: TurnId) -> str | None:
+    """None if there is none (any more)."""
+    row = tx.one(_GET, id=turn)
+    return None if row is None else row.text("state")
+
+
 def get(tx: Tx, turn: TurnId) -> Turn:
     row = tx.one(_GET, id=turn)
     if row is None:

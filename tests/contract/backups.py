@@ -55,7 +55,9 @@ class Place:
         def unit(tx: Tx) -> None:
             session = begin(tx, converse(tx, word), f"session-{word}")
             say(tx, session.id, word)
-            attachments.add(tx, session.id, digest, "image/png", len(data), NOW)
+            attachments.add(
+                tx, session.id, attachments.File(digest=digest, name="", media_type="image/png", size=len(data)), NOW
+            )
 
         asyncio.run(store.write(unit))
         store.close()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from core.errors import StoreError
-from core.ports import Bot, CommandHelp
+from core.ports import Bot, Choice, CommandHelp, Haunt, Principal
 from core.vocabulary import BotName, ChatId, ChatKind, Inbound, Receipt, RowId, TurnEvent, Verdict
 
 PATIENCE_S = 10.0
@@ -131,6 +131,10 @@ class RecordingDesk(Barrier):
         self.open.set()
         self.waiting = 0
         self.most_waiting = 0
+        self.choices: list[Choice] = []
+        self.haunted: list[Haunt] = []
+        self.notes: dict[str, str] = {}
+        self.stale_before = datetime(2000, 1, 1, tzinfo=UTC)
 
     @property
     def heard(self) -> list[Inbound]:
@@ -166,6 +170,22 @@ class RecordingDesk(Barrier):
 
     def arrived(self, bot: BotName, chat: ChatId, kind: ChatKind) -> None:
         return None
+
+    async def complete(self, principal: Principal, command: str, typed: str) -> Sequence[Choice]:
+        return self.choices
+
+    async def haunts(self, bot: BotName, most: int) -> Sequence[Haunt]:
+        return self.haunted[:most]
+
+    @property
+    def oldest(self) -> datetime:
+        return self.stale_before
+
+    async def recall(self, bot: BotName, name: str) -> str | None:
+        return self.notes.get(name)
+
+    async def note(self, bot: BotName, name: str, value: str) -> None:
+        self.notes[name] = value
 
 
 @asynccontextmanager

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import urlsplit
+
+import httpx
 
 from bots.telegram.bot import TelegramBot
+from bots.telegram.webhook import LOOK_S
 from config.bots import TelegramSettings
 from config.secret import Secret
+from core.errors import BotError
 from core.vocabulary import Address, BotName, ChatId
 from tests.contract.doubles import ManualClock, NoChance
 from tests.contract.harness import FLOOD_WAIT_S, Fault, Harness
+from tests.fakes.telegram.courier import Courier
 from tests.fakes.telegram.server import TelegramServer
 
 NAME = BotName("telegram")
@@ -22,13 +28,29 @@ def settings_for(server: TelegramServer, **more: object) -> TelegramSettings:
     )
 
 
+WEBHOOK = {"mode": "webhook", "webhook_url": "https://bots.example.com"}
+
+
+async def post(bot: TelegramBot, url: str, headers: Mapping[str, str], body: bytes) -> int:
+    """What the listener makes of a post to that address."""
+    path = urlsplit(url).path
+    app = bot.asgi.get(path)
+    if app is None:
+        return 404
+    transport = httpx.ASGITransport(app, root_path=path)  # type: ignore[arg-type]  # of the same shape
+    async with httpx.AsyncClient(transport=transport) as client:
+        return (await client.post(url, headers=dict(headers), content=body)).status_code
+
+
 class TelegramHarness(Harness):
-    def __init__(self, server: TelegramServer) -> None:
+    def __init__(self, server: TelegramServer, **settings: object) -> None:
         self._server = server
         self._person = server.user()
         self._chat = server.private(self._person)
         self.clock = ManualClock()
-        self.bot = TelegramBot(NAME, settings=settings_for(server), clock=self.clock, random=NoChance())
+        self.telegram = self.bot = TelegramBot(
+            NAME, settings=settings_for(server, **settings), clock=self.clock, random=NoChance()
+        )
         self.address = Address(bot=NAME, chat=ChatId(str(self._chat.id)))
         self.secrets = (server.token,)
         self.account = str(server.bot.id)
@@ -71,3 +93,31 @@ class TelegramHarness(Harness):
 async def telegram() -> AsyncIterator[Harness]:
     async with TelegramServer(limits=None) as server:
         yield TelegramHarness(server)
+
+
+class WebhookHarness(TelegramHarness):
+    """The same bot, to which Telegram posts."""
+
+    def __init__(self, server: TelegramServer) -> None:
+        super().__init__(server, **WEBHOOK)
+
+    async def order(self, fault: Fault) -> None:
+        await super().order(fault)
+        match fault:
+            case Fault.NOT_REACHED:
+                with suppress(BotError):  # the connection that was there is noticed to be gone
+                    await self.telegram.typing(self.address)
+            case Fault.ACCOUNT_REFUSED:
+                await self.clock.asleep(1)
+                self.clock.advance(LOOK_S)  # nothing is asked before
+            case _:
+                pass
+
+
+@asynccontextmanager
+async def telegram_webhook() -> AsyncIterator[Harness]:
+    async with TelegramServer(limits=None) as server:
+        harness = WebhookHarness(server)
+        courier = Courier(server, lambda url, headers, body: post(harness.telegram, url, headers, body), hasty=True)
+        async with courier.working():
+            yield harness

@@ -14,11 +14,17 @@ import pytest
 from core.errors import BotRejected, ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown
 from core.ports import CanEdit, CanType
 from core.vocabulary import Message
+from tests.contract.discord import discord
 from tests.contract.doubles import PATIENCE_S, RecordingDesk, running
 from tests.contract.harness import FLOOD_WAIT_S, Fault, Harness
+from tests.contract.slack import slack
 from tests.contract.telegram import telegram
 
-HARNESSES: dict[str, Callable[[], AbstractAsyncContextManager[Harness]]] = {"telegram": telegram}
+HARNESSES: dict[str, Callable[[], AbstractAsyncContextManager[Harness]]] = {
+    "discord": discord,
+    "slack": slack,
+    "telegram": telegram,
+}
 
 ERRORS: dict[Fault, type[SendError]] = {
     Fault.NOT_REACHED: NotSent,

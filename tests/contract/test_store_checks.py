@@ -173,7 +173,8 @@ async def test_files_that_are_gone_or_cut_are_found(store: Store) -> None:
     await store.write(_scene)
     whole, cut, gone = (store.files.put(data) for data in (b"whole", b"cut", b"gone"))
     for digest, size in ((whole, 5), (cut, 4), (gone, 4)):
-        await store.write(lambda tx: attachments.add(tx, SessionId("s1"), digest, "x/y", size, NOW))  # noqa: B023
+        file = attachments.File(digest=digest, name="", media_type="x/y", size=size)
+        await store.write(lambda tx: attachments.add(tx, SessionId("s1"), file, NOW))  # noqa: B023
     assert (await survey(store)).findings == (Finding(rule=FILE_THERE, subject=f"files {cut}"),)
     store.files.remove(gone)
     assert {finding.subject for finding in (await survey(store)).findings} == {f"files {cut}", f"files {gone}"}

@@ -168,15 +168,15 @@ async def test_everything_is_forgotten_in_its_time_and_not_before(store: Store) 
         tx.run(_ANSWER, key="k", row=1, expires=to_us(NOW + timedelta(days=9)))
 
     await store.write(scene)
-    assert await _run(store, NOW) == [0, 0, 0, 0, 0, 0]
+    assert await _run(store, NOW) == [0, 0, 0, 0, 0, 0, 0]
     minute = timedelta(minutes=1)
-    assert await _run(store, NOW + timedelta(minutes=16)) == [0, 0, 0, 0, 0, 1]
-    assert await _run(store, NOW + timedelta(hours=1)) == [0, 0, 0, 0, 1, 0]
-    assert await _run(store, NOW + timedelta(days=1) + minute) == [0, 0, 1, 0, 0, 0]
-    assert await _run(store, NOW + timedelta(days=1) + minute) == [0, 0, 0, 0, 0, 0]
-    assert await _run(store, NOW + timedelta(days=8) + minute) == [0, 0, 0, 1, 0, 0], "a kept answer holds its row"
-    assert await _run(store, NOW + timedelta(days=9)) == [1, 1, 0, 0, 0, 0]
-    assert await _run(store, NOW + timedelta(days=1000)) == [0, 0, 0, 0, 0, 0], "what waits is kept for ever"
+    assert await _run(store, NOW + timedelta(minutes=16)) == [0, 0, 0, 0, 0, 1, 0]
+    assert await _run(store, NOW + timedelta(hours=1)) == [0, 0, 0, 0, 1, 0, 0]
+    assert await _run(store, NOW + timedelta(days=1) + minute) == [0, 0, 1, 0, 0, 0, 0]
+    assert await _run(store, NOW + timedelta(days=1) + minute) == [0, 0, 0, 0, 0, 0, 0]
+    assert await _run(store, NOW + timedelta(days=8) + minute) == [0, 0, 0, 1, 0, 0, 0], "a kept answer holds its row"
+    assert await _run(store, NOW + timedelta(days=9)) == [1, 1, 0, 0, 0, 0, 0]
+    assert await _run(store, NOW + timedelta(days=1000)) == [0, 0, 0, 0, 0, 0, 0], "what waits is kept for ever"
     assert await store.read(check) == []
 
 

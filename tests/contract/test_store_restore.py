@@ -121,6 +121,19 @@ def test_what_is_damaged_or_no_backup_changes_nothing(here: Place, tmp_path: Pat
     assert [path.name for path in here.state.iterdir() if path.name.startswith("restoring")] == []
 
 
+@pytest.mark.parametrize("how", ["restored", "opened"])
+def test_what_a_killed_restore_left_is_taken_away(here: Place, tmp_path: Path, how: str) -> None:
+    here.fill("one")
+    here.back_up(tmp_path / "one.tar")
+    left = here.state / "restoring-k7x2" / FILES
+    left.mkdir(parents=True)
+    (left / "frontdesk.db").write_bytes(b"half of it")
+    if how == "restored":
+        here.restore(tmp_path / "one.tar")
+    assert here.words() == ["one"]
+    assert not left.parent.exists()
+
+
 def test_a_newer_schema_and_another_kind_of_database_are_refused(here: Place, tmp_path: Path) -> None:
     here.fill("one")
     here.back_up(tmp_path / "one.tar")

@@ -6,6 +6,7 @@ import pytest
 
 from core.errors import VerbFailed
 from core.vocabulary import ChatKind, Verdict
+from tests.flow.asking import verb
 from tests.flow.conftest import Furnish
 from tests.flow.house import GROUP, House
 
@@ -176,3 +177,27 @@ async def test_somebody_is_blocked_who_was_never_let_in(house: House) -> None:
 async def test_who_is_blocked_has_to_be_somebody(house: House, who: str, words: str) -> None:
     with pytest.raises(VerbFailed, match=words):
         await house.verbs.table()["people.block"]({"who": who})
+
+
+async def test_owners_that_the_configuration_names_are_listed_and_marked(furnish: Furnish) -> None:
+    house = await furnish(access={"direct": "pairing", "owners": ["telegram:1", "telegram:7"]})
+    await verb(house, "people.role", id="telegram:7", role="guest")
+    await verb(house, "people.role", id="telegram:8", role="user")
+    listed = await verb(house, "people.list")
+    told = [(one["identities"], one["role"], one["source"]) for one in listed["people"]]
+    assert told == [
+        (["telegram:7"], "owner", "config"), (["telegram:8"], "user", "store"), (["telegram:1"], "owner", "config"),
+    ]  # fmt: skip
+    assert listed["people"][-1]["id"] is None
+
+
+async def test_a_role_is_given_to_an_identity_known_or_not(furnish: Furnish) -> None:
+    house = await furnish(access={"direct": "pairing"})
+    await house.say("let me in", user="8")
+    made = await verb(house, "people.role", id="telegram:8", role="user")
+    assert (made["role"], made["identities"]) == ("user", ["telegram:8"])
+    assert (await verb(house, "people.list"))["pending"] == []
+    again = await verb(house, "people.role", id="telegram:8", role="guest")
+    assert (again["id"], again["role"]) == (made["id"], "guest")
+    with pytest.raises(VerbFailed, match="no person 'p9'"):
+        await verb(house, "people.role", id="p9", role="user")

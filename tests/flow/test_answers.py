@@ -14,6 +14,7 @@ from core.vocabulary import (
     Address,
     BotName,
     ChatId,
+    ChatKind,
     EventId,
     Malformed,
     Moved,
@@ -145,14 +146,23 @@ async def test_every_other_event_has_its_fate_at_once(house: House) -> None:
     address, sender = Address(bot=BotName("main"), chat=ChatId("7")), Sender(user=UserId("7"), name="x")
     receipts = await house.receive(
         Malformed(event=EventId("1"), address=address, reason="no text \ud83d"),
-        Press(event=EventId("2"), address=address, sender=sender, data="x", pressed_at=house.clock.now()),
+        Press(
+            event=EventId("2"),
+            address=address,
+            kind=ChatKind.DIRECT,
+            sender=sender,
+            data="x",
+            pressed_at=house.clock.now(),
+            handle="",
+        ),
         Moved(event=EventId("3"), address=address, to=ChatId("8")),
         house.message("x", user="", chat="7"),
         house.message("from a bot", is_bot=True),
         house.message("   "),
     )
-    assert [receipt.verdict for receipt in receipts] == [Verdict.REFUSED] * 3 + [Verdict.IGNORED] * 3
-    assert [row.fate for row in await house.rows()] == ["refused"] * 3 + ["ignored"] * 3
+    verdicts = [Verdict.REFUSED, Verdict.REFUSED, Verdict.ACCEPTED, *[Verdict.IGNORED] * 3]
+    assert [receipt.verdict for receipt in receipts] == verdicts
+    assert [row.fate for row in await house.rows()] == ["refused", "refused", "answered", *["ignored"] * 3]
     assert [row.text for row in await house.rows()] == [""] * 6
     again = await house.receive(Malformed(event=EventId("1"), address=address, reason="no text"))
     assert again == (Receipt(verdict=Verdict.DUPLICATE, row=receipts[0].row),)

@@ -82,7 +82,11 @@ async def test_a_deleted_session_is_gone_whole(house: House) -> None:
     await house.say("a secret word")
     session = await house.session()
     digest = house.store.files.put(b"picture")
-    await house.store.write(lambda tx: attachments.add(tx, session.id, digest, "x/y", 7, house.clock.now()))
+    await house.store.write(
+        lambda tx: attachments.add(
+            tx, session.id, attachments.File(digest=digest, name="", media_type="x/y", size=7), house.clock.now()
+        )
+    )
     await house.chores.index()
     assert (await house.store.read(lambda tx: search.search(tx, "secret"))).found
     deleted = await verb(house, "sessions.delete", key=HERE)
@@ -104,9 +108,8 @@ async def test_files_of_a_deleted_session_go_if_nobody_else_has_them(
     for chat, names in (("7", ("mine", "shared", "fresh")), ("8", ("shared",))):
         session = await house.session(f"main/dm/{chat}")
         for name in names:
-            await house.store.write(
-                lambda tx: attachments.add(tx, session.id, files[name], "x/y", 1, house.clock.now())  # noqa: B023
-            )
+            file = attachments.File(digest=files[name], name="", media_type="x/y", size=1)
+            await house.store.write(lambda tx: attachments.add(tx, session.id, file, house.clock.now()))  # noqa: B023
     kept_at = house.store.files.kept_at
     old = {files["mine"], files["shared"]}
 

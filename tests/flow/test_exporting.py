@@ -6,14 +6,19 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
+from sqlalchemy import text as verbatim
 
 from core.agents.agent import AgentEvent, TurnContext
 from core.desk.export import entries_of
 from core.errors import VerbFailed
 from core.service.socket import Json
+from core.store.sql import Sql
 from core.vocabulary import TextDelta
 from tests.fakes.agents import call
 from tests.flow.house import House
+
+_AS_BEFORE = Sql(verbatim("UPDATE sessions SET title = :to WHERE id = :id"))
+"""Titles that an earlier version stored."""
 
 
 async def verb(house: House, name: str, **args: Json) -> dict[str, Json]:
@@ -57,6 +62,27 @@ async def test_a_session_is_renamed(house: House) -> None:
     for title in ("   ", "x" * 200):
         with pytest.raises(VerbFailed, match="1 to"):
             await verb(house, "sessions.rename", key="main/dm/7", title=title)
+
+
+EVIL = "a \u202ereversed\u202c \x1b[31mred\x07 title"
+TAME = "a reversed [31mred title"
+
+
+async def test_no_title_turns_round_or_commands_what_shows_it(house: House) -> None:
+    await house.say(EVIL)
+    session = await house.session()
+    assert session.title == TAME
+    await house.say(f"/title {EVIL} again")
+    assert (await house.session()).title == f"{TAME} again"
+    assert (await verb(house, "sessions.rename", key="main/dm/7", title=f"{EVIL} 2"))["title"] == f"{TAME} 2"
+    with pytest.raises(VerbFailed, match="a title has"):
+        await verb(house, "sessions.rename", key="main/dm/7", title="\u202e")
+    await house.store.write(lambda tx: tx.run(_AS_BEFORE, to=EVIL, id=session.id))
+    for name in ("sessions.list", "sessions.show", "sessions.export"):
+        told = str(await verb(house, name, **({} if name == "sessions.list" else {"key": "main/dm/7"})))
+        assert TAME in told
+    await house.say("/status")
+    assert TAME in house.seen()[-1]
 
 
 @pytest.mark.parametrize("name", ["sessions.export", "sessions.rename"])

@@ -10,6 +10,7 @@ from sqlalchemy import text as verbatim
 
 from core.store import checks, facts, people, search
 from core.store.forgotten import MARK
+from core.store.open import DATABASE_FILE
 from core.store.people import Person, Role
 from core.store.sql import Sql, Tx
 from tests.flow.asking import verb
@@ -65,6 +66,46 @@ async def test_it_says_what_goes_and_how_much_and_does_nothing_yet(house: House)
     assert said.endswith("/forget yes does it, within 10 minutes.")
     await house.chores.forgetting()
     assert len(await house.sessions()) == 2
+
+
+SECRET = "zebra-quartz-9137-lantern"
+
+
+def holders(house: House) -> list[str]:
+    """Files of the state directory in which the secret stands."""
+    files = [path for path in house.state.rglob("*") if path.is_file()]
+    return [path.name for path in files if SECRET.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("how", ["forget", "delete"])
+async def test_no_file_holds_what_was_forgotten(house: House, how: str) -> None:
+    for at in range(40):
+        await house.say(f"{SECRET} {at} " + "and much more " * (10 * at))
+    await house.chores.index()
+    assert holders(house) != []
+    if how == "forget":
+        await forget(house)
+    else:
+        await verb(house, "sessions.delete", key="main/dm/7")
+        await house.clock.advance(2 * 86400)
+        await house.chores.tidy()
+    await house.chores.log()
+    assert holders(house) == []
+
+
+async def test_a_log_that_somebody_reads_is_emptied_later(house: House) -> None:
+    await house.say("something")
+    log = house.state / f"{DATABASE_FILE}-wal"
+    reader = house.store.database.connect(readonly=True)
+    cursor = reader.cursor()
+    house.store.database.begin(cursor, readonly=True)
+    cursor.execute("SELECT count(*) FROM inbox", {})
+    cursor.fetchall()
+    await house.say("more")
+    assert not await house.store.empty_log()
+    reader.close()
+    assert await house.store.empty_log()
+    assert log.stat().st_size == 0
 
 
 async def test_confirmed_everything_of_the_person_is_gone(house: House) -> None:

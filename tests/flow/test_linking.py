@@ -131,3 +131,44 @@ async def test_nobody_and_nonsense_are_said(both: House) -> None:
         with pytest.raises(VerbFailed, match=words):
             await verb(both, "people.link", id=one, other=other)
     assert (await verb(both, "people.link", id="ann", other="telegram:7"))["identities"] == ["telegram:7"]
+
+
+async def test_an_identity_gets_its_own_person_again_and_begins_anew(both: House) -> None:
+    await both.say("from ann")
+    await verb(both, "people.link", id="ann", other="bea")
+    await both.say("as one", user="8")
+    alone = await verb(both, "people.unlink", identity="telegram:8")
+    assert (alone["name"], alone["role"], alone["identities"]) == ("Bea", "user", ["telegram:8"])
+    known = {person.id: person.identities for person in await both.store.read(people.everybody)}
+    assert known == {"ann": ("telegram:7",), alone["id"]: ("telegram:8",)}
+    await both.say("on my own", user="8")
+    assert not both.stage.asked[-1].history
+    assert await leads_to(both, f"person/{alone['id']}") != await leads_to(both, "person/ann")
+    await both.say("still ann")
+    assert both.stage.asked[-1].history == (
+        ("user", "from ann"), ("assistant", "re: from ann"), ("user", "as one"), ("assistant", "re: as one"),
+    )  # fmt: skip
+
+
+async def test_nothing_is_unlinked_under_running_work_nor_where_nothing_is_linked(both: House) -> None:
+    with pytest.raises(VerbFailed, match="all that Ann"):
+        await verb(both, "people.unlink", identity="telegram:7")
+    with pytest.raises(VerbFailed, match="nobody is known as telegram:99"):
+        await verb(both, "people.unlink", identity="telegram:99")
+    await verb(both, "people.link", id="ann", other="bea")
+    both.stage.on("slow", both.stage.waits("slow"))
+    await both.say("slow one")
+    with pytest.raises(VerbFailed, match="try again in a moment"):
+        await verb(both, "people.unlink", identity="telegram:8")
+    assert len(await both.store.read(people.everybody)) == 1
+    both.stage.gate("slow").set()
+    await both.idle()
+    await verb(both, "people.unlink", identity="telegram:8")
+
+
+@pytest.mark.parametrize(("role", "then"), [(Role.OWNER, "user"), (Role.GUEST, "guest"), (Role.BLOCKED, "blocked")])
+async def test_who_was_taken_for_an_owner_is_none_any_more_and_a_block_stays(
+    both: House, role: Role, then: str
+) -> None:
+    await add(both, "two", "3", "4", role=role)
+    assert (await verb(both, "people.unlink", identity="telegram:4"))["role"] == then

@@ -139,7 +139,7 @@ async def test_a_preview_is_followed_by_the_notice_where_the_turn_is_not_tried_a
     house.stage.on("slow", writing)
     await house.say("slow")
     await house.advance(0.5)
-    assert house.seen() == ["doing"]
+    assert house.seen() == ["doing\n\n*using pay …*"]
     await house.restart()
     await house.advance(3)
     assert "I was restarted" in house.seen()[-1]

@@ -30,7 +30,7 @@ def meaning(place: Place) -> tuple[str | None, ...]:
     """What a key must tell apart."""
     bot, kind, chat, thread, user, scope = place
     if kind is ChatKind.DIRECT:
-        return (bot, "dm", chat)
+        return (bot, "dm", chat, thread)
     return (bot, "group", chat, thread, user if scope == "user" else None)
 
 

@@ -86,6 +86,7 @@ class AskedDesk:
             "people.approve": PERSON,
             "people.role": PERSON,
             "people.link": PERSON,
+            "people.unlink": PERSON,
             "sessions.find": LINE,
             "sessions.end": LINE,
             "sessions.delete": LINE,
@@ -186,6 +187,7 @@ async def test_the_version_comes_as_json_too() -> None:
         ("people list", ["Ann", "telegram:1", "AB2C", "Bob", "people approve CODE"]),
         ("people approve AB2C", ["Ann (p1): owner\n"]),
         ("people link p1 telegram:2", ["Ann (p1): owner, known as telegram:1"]),
+        ("people unlink telegram:2", ["Ann (p1): owner, known as telegram:1"]),
         ("sessions end k", ["0190: ended 2026-01-01T00:00:00Z"]),
         ("sessions delete k --yes", ["0190: deleted, with 1 message\n"]),
         ("send k hello", ["queued for terminal/local: 2 parts to terminal, chat local"]),
@@ -214,7 +216,7 @@ async def test_what_is_sent_may_come_from_a_pipe(tmp_path: Path) -> None:
     async with running(tmp_path) as desk:
         done = await frontdesk("send", "k", "-", "--state", tmp_path, shell="<<'END'\ntwo\nlines\nEND")
     assert done.returncode == 0, done.stderr
-    assert desk.asked == [("send", {"key": "k", "text": "two\nlines\n"})]
+    assert desk.asked == [("send", {"key": "k", "text": "two\nlines"})]
 
 
 async def test_a_store_that_is_not_sound_ends_with_1_and_says_what_to_do(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 import config
 from config.agents import AGENT_BACKENDS
-from config.bots import BotPart, ResetOverride, TelegramSettings, TerminalSettings
+from config.bots import BotPart, DiscordSettings, ResetOverride, SlackSettings, TelegramSettings, TerminalSettings
 from config.load import load
 from config.settings import Settings
 
@@ -27,6 +27,10 @@ _ENVIRON = {
     "ANTHROPIC_API_KEY": "b",
     "FILES_TOKEN": "c",
     "TICKETS_AUTHORIZATION": "Bearer d",
+    "DISCORD_BOT_TOKEN": "e",
+    "SLACK_BOT_TOKEN": "xoxb-f",
+    "SLACK_APP_TOKEN": "xapp-g",
+    "SLACK_SIGNING_SECRET": "h",
     "TZ": "UTC",
 }
 # An option stands in one of its tables at least: some exclude each other.
@@ -36,6 +40,8 @@ _TABLES: list[tuple[tuple[str, ...], type[BaseModel]]] = [
     (("agents", "clever|local"), AGENT_BACKENDS["model"]),
     (("agents", "mine"), AGENT_BACKENDS["module"]),
     (("bots", "telegram"), TelegramSettings),
+    (("bots", "discord"), DiscordSettings),
+    (("bots", "slack"), SlackSettings),
     (("bots", "terminal"), TerminalSettings),
 ]
 _LISTS_WITH_EXAMPLES = {"groups", "models", "fallbacks"}
@@ -81,7 +87,7 @@ def test_the_example_with_everything_set_loads(tmp_path: Path) -> None:
 
     loaded = load(config=file, state=tmp_path, environ=_ENVIRON)
 
-    assert set(loaded.settings.bots) == {"telegram", "terminal"}
+    assert set(loaded.settings.bots) == {"telegram", "discord", "slack", "terminal"}
     assert set(loaded.settings.agents) == {"default", "clever", "local", "mine"}
     assert loaded.warnings == ()
 
@@ -106,5 +112,5 @@ def test_the_example_says_why_at_every_option() -> None:
     # Tables that repeat another need not say it again; what is left needs no word.
     assert {row.split(" = ")[0] for row in unexplained} <= {
         *("#mode", "#idle_minutes", "#at", "#timezone", "#announce"),
-        *("#platform", "#backend", "#greeting", "#agent", "#model", "#name"),
+        *("#platform", "#backend", "#greeting", "#agent", "#model", "#name", "#voice"),
     }

@@ -10,6 +10,7 @@ import pytest
 
 from config.agents import ModelAgentSettings
 from config.bots import PLATFORMS
+from config.explain import explain
 from config.faults import ConfigFaults
 from config.mcp import McpSettings
 from config.settings import Settings
@@ -215,3 +216,8 @@ def test_whatever_stands_in_an_option_of_a_tool_server_it_is_settings_or_a_fault
 def test_a_number_too_long_to_be_written_out_is_a_fault_like_any(desk: Desk) -> None:
     with pytest.raises(ConfigFaults, match="must be text in quotes"):
         desk.load(f"[desk]\nname = 0x{'f' * 5000}\n")
+
+
+def test_words_of_the_library_are_not_shown() -> None:
+    found = explain({"type": "value_error", "loc": ("listen", "host"), "msg": "Value error, is odd", "input": "x"})
+    assert (found.message, found.hint) == ("is odd", "")

@@ -189,7 +189,7 @@ port = 1
 9: [bots.telegram] token: is missing; write token = "env:NAME", "file:PATH" or "credential:NAME"
 10: [bots.telegram] tokn: unknown option; did you mean "token"?
 11: [bots.telegram] agent: there is no agent "clever"; there is: default
-12: [bots.irc]: platform is missing; write platform = "telegram" or platform = "terminal"
+12: [bots.irc]: platform is missing; write platform = "telegram" or platform = "discord" or platform = "slack" or platform = "terminal"
 """
     *faults, last = desk.faults(text)
 
@@ -206,7 +206,7 @@ port = 1
         ("[bots]\nx = 5", "2: [bots.x]: must be a table; write [bots.x] and its options below"),
         ("[[desk]]", "1: [desk]: must be a table; write [desk] and its options below"),
         ('[bots.x]\nplatform = "telegam"', '1: [bots.x]: "telegam" is no platform; did you mean "telegram"?'),
-        ('[bots.x]\nplatform = "irc"', '1: [bots.x]: "irc" is no platform; known: telegram, terminal'),
+        ('[bots.x]\nplatform = "irc"', '1: [bots.x]: "irc" is no platform; known: telegram, discord, slack, terminal'),
         (
             '[bots.terminal]\nname = "x"',
             "2: [bots.terminal] name: unknown option; the bot's name is NAME of [bots.NAME]",
@@ -257,7 +257,7 @@ port = 1
         ),
         (
             '[bots.a]\nplatform = "telegram"\ntoken = "1:a"\n[bots.b]\nplatform = "telegram"\ntoken = "1:a"',
-            "two bots have one token, and Telegram serves only one of them; keep one, or make a second token",
+            "two bots have one token, and each message would be answered twice; keep one of the two",
         ),
     ],
 )

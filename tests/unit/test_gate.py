@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.desk.gate import Drop, Pass, Stranger, judge
+from core.desk.gate import Drop, Known, Pass, Stranger, judge
 from core.people.access import EVERY_GROUP, Access, DirectMode, identity_of, user_of
 from core.store.people import Role
 from core.vocabulary import Address, BotName, ChatId, ChatKind, EventId, Message, MessageId, Sender, UserId
@@ -36,18 +36,20 @@ LISTED = Access(direct="off", groups=frozenset({ChatId("c")}))
     ],
 )
 def test_direct_messages(direct: DirectMode, role: Role | None, decision: object) -> None:
-    assert judge(MESSAGE, Access(direct=direct), role) == decision
+    assert judge(MESSAGE, Access(direct=direct), Known(role=role)) == decision
 
 
 def test_groups() -> None:
-    assert judge(GROUP, LISTED, None) == Pass(role=Role.GUEST)
-    assert judge(GROUP, Access(direct="open"), Role.OWNER) == Drop(reason="group_not_listed")
-    assert judge(GROUP, Access(direct="off", groups=frozenset({EVERY_GROUP})), None) == Pass(role=Role.GUEST)
-    assert judge(replace(GROUP, addressed=False), LISTED, Role.OWNER) == Drop(reason="not_addressed")
-    assert judge(replace(GROUP, addressed=False, text="/stop"), LISTED, None) == Pass(role=Role.GUEST)
-    assert judge(replace(GROUP, addressed=False, text="/foo"), LISTED, None) == Drop(reason="not_addressed")
-    assert judge(GROUP, LISTED, Role.BLOCKED) == Drop(reason="blocked")
-    assert judge(replace(GROUP, kind=ChatKind.THREAD), LISTED, None) == Pass(role=Role.GUEST)
+    assert judge(GROUP, LISTED, Known(role=None)) == Pass(role=Role.GUEST)
+    assert judge(GROUP, Access(direct="open"), Known(role=Role.OWNER)) == Drop(reason="group_not_listed")
+    assert judge(GROUP, Access(direct="off", groups=frozenset({EVERY_GROUP})), Known(role=None)) == Pass(
+        role=Role.GUEST
+    )
+    assert judge(replace(GROUP, addressed=False), LISTED, Known(role=Role.OWNER)) == Drop(reason="not_addressed")
+    assert judge(replace(GROUP, addressed=False, text="/stop"), LISTED, Known(role=None)) == Pass(role=Role.GUEST)
+    assert judge(replace(GROUP, addressed=False, text="/foo"), LISTED, Known(role=None)) == Drop(reason="not_addressed")
+    assert judge(GROUP, LISTED, Known(role=Role.BLOCKED)) == Drop(reason="blocked")
+    assert judge(replace(GROUP, kind=ChatKind.THREAD), LISTED, Known(role=None)) == Pass(role=Role.GUEST)
 
 
 @pytest.mark.parametrize("kind", list(ChatKind))
@@ -55,8 +57,8 @@ def test_nobody_and_bots_are_never_heard(kind: ChatKind) -> None:
     for access in (LISTED, Access(direct="open", groups=frozenset({EVERY_GROUP}), local=True)):
         anonymous = replace(MESSAGE, kind=kind, sender=Sender(user=None, name="channel"))
         bot = replace(MESSAGE, kind=kind, sender=Sender(user=UserId("7"), name="x", is_bot=True))
-        assert judge(anonymous, access, Role.OWNER) == Drop(reason="not_a_person")
-        assert judge(bot, access, Role.OWNER) == Drop(reason="bot")
+        assert judge(anonymous, access, Known(role=Role.OWNER)) == Drop(reason="not_a_person")
+        assert judge(bot, access, Known(role=Role.OWNER)) == Drop(reason="bot")
 
 
 def test_roles_come_from_the_configuration_or_the_store_and_blocking_wins_over_a_list() -> None:

@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.people.names import NAME_LIMIT, one_line, storable
+from core.people.names import NAME_LIMIT, one_line, plain_line, storable
 
 
 def test_c53_a_name_that_gives_orders_is_one_inert_line() -> None:
@@ -25,6 +25,15 @@ def test_any_name_is_one_bounded_visible_line(name: str) -> None:
     assert all(unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in line)
     assert line == line.strip()
     assert one_line(line) == line
+
+
+@given(st.text(), st.integers(1, 200))
+def test_any_text_becomes_a_line_that_commands_nothing(text: str, limit: int) -> None:
+    line = plain_line(text, limit)
+    assert len(line) <= limit
+    assert len(line.splitlines()) <= 1
+    assert all(unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in line)
+    assert plain_line(line, limit) == line
 
 
 @given(st.text(st.characters() | st.characters(categories=["Cs"])))

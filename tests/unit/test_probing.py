@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import shutil
@@ -186,6 +187,26 @@ async def test_a_port_that_is_taken_is_told_with_who_has_it() -> None:
         port = taken.getsockname()[1]
         finding = await look_at_port(ListenSettings(port=port), None)
     assert finding.state == "fault"
+    assert f"(process {os.getpid()})" in finding.detail
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        (b'{"ready":true,"store":{"ok":true},"loop":{},"recovery":{"ok":true},"stopping":{},"bots":[]}', "warning"),
+        (b'{"status":"ok"}', "fault"),
+    ],
+)
+async def test_a_port_that_another_desk_of_ours_serves_is_no_fault(answer: bytes, state: str) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n" + answer)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        finding = await look_at_port(ListenSettings(port=server.sockets[0].getsockname()[1]), None)
+    assert finding.state == state
     assert f"(process {os.getpid()})" in finding.detail
 
 

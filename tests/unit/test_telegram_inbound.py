@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from bots.telegram.inbound import Account, account, read, update_id
+from bots.telegram.addressed import Account
+from bots.telegram.inbound import account, read, update_id
 from core.vocabulary import (
     Address,
     BotName,
@@ -120,10 +121,13 @@ def test_a_command_without_a_name_does_not_name_us_but_may_answer_us() -> None:
     assert message_of(in_group("/new", span("bot_command", 0, 4), reply_to_message=reply)).addressed
 
 
-def test_c31_a_group_that_gets_another_id_has_moved() -> None:
-    moved = read(in_group("", migrate_to_chat_id=-100777), US)
-    assert isinstance(moved, Moved)
-    assert moved.to == "-100777"
+def test_c31_a_group_that_gets_another_id_has_moved_once_whichever_chat_tells_it() -> None:
+    told_there = read(in_group("", migrate_to_chat_id=-100777), US)
+    there = {"id": -100777, "type": "supergroup", "title": "Engines"}
+    told_here = read({"update_id": 100, "message": {"message_id": 1, "chat": there, "migrate_from_chat_id": -1001}}, US)
+    assert isinstance(told_there, Moved)
+    assert (told_there.address.chat, told_there.to) == ("-1001", "-100777")
+    assert told_here == told_there
 
 
 def test_c27_a_command_for_another_bot_is_nothing_to_us_even_as_a_reply_to_us() -> None:
@@ -182,7 +186,7 @@ def test_c53_names_are_handed_on_as_they_are_but_storable() -> None:
         update(chat={"id": -1, "type": "hologram"}),
         update(text=..., new_chat_members=[ADA]),
         update(text=..., pinned_message={"message_id": 1}),
-        update(text=..., photo=[{"file_id": "x"}]),
+        update(text=..., forum_topic_created={"name": "x"}),
         update(text=""),
         in_group("news", is_automatic_forward=True, sender_chat=GROUP),
         {"update_id": 1, "callback_query": {"id": "1"}},

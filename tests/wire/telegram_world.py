@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from bots.telegram.bot import Patience, TelegramBot
-from core.vocabulary import BotName, Message
+from core.ports import CommandHelp
+from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, Message, MessageId, ThreadId
 from tests.contract.doubles import PATIENCE_S, ManualClock, NoChance, RecordingDesk
 from tests.contract.telegram import NAME, settings_for
 from tests.fakes.telegram.model import Chat, User
 from tests.fakes.telegram.server import TelegramServer
+
+
+class DeskWithCommands(RecordingDesk):
+    """A desk whose commands a test chooses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table: list[CommandHelp] = []
+
+    @property
+    def commands(self) -> Sequence[CommandHelp]:
+        return self.table
+
+    async def note(self, bot: BotName, name: str, value: str) -> None:
+        await super().note(bot, name, value)
+        self.changed()
 
 
 class World:
@@ -20,7 +38,7 @@ class World:
         self.ada: User = server.user("Ada")
         self.chat: Chat = server.private(self.ada)
         self.clock = ManualClock()
-        self.desk = RecordingDesk()
+        self.desk = DeskWithCommands()
         self.bot = self.another()
 
     def another(self, patience: Patience = Patience(), **settings: object) -> TelegramBot:  # noqa: B008 - frozen
@@ -51,6 +69,23 @@ class World:
         seconds = await self.clock.asleep(nap)
         self.clock.advance(seconds)
         return seconds
+
+    def delivery(
+        self, text: str = "", *, chat: Chat | None = None, thread: int | None = None, reply_to: int | None = None
+    ) -> Delivery:
+        to = chat or self.chat
+        kind = ChatKind.DIRECT if not to.is_group else ChatKind.GROUP if thread is None else ChatKind.THREAD
+        address = Address(
+            bot=BotName(NAME),
+            chat=ChatId(str(to.id)),
+            thread=None if thread is None else ThreadId(str(thread)),
+            reply_to=None if reply_to is None else MessageId(str(reply_to)),
+        )
+        return Delivery(id=DeliveryId(1), address=address, kind=kind, text=text)
+
+    @property
+    def messages(self) -> list[Message]:
+        return [inbound for inbound in self.desk.heard if isinstance(inbound, Message)]
 
     @property
     def words(self) -> list[str]:

@@ -108,6 +108,8 @@ def test_a_desk_that_moved_does_what_waited(server: ThreadedTelegramServer, tmp_
     asked(old.call("db", "backup", str(tmp_path / "desk.tar"), "--json"))
     restored = asked(new.call("db", "restore", str(tmp_path / "desk.tar"), "--moved", "--json"))
     assert restored["held_back"]["messages"] == 0
+    told = new.call("db", "restore", str(tmp_path / "desk.tar"), "--moved").stdout
+    assert f"start it with: frontdesk run --config {new.config_file} --state {new.state}\n" in told
     with new:
         new.start()
         new.until_ready()

@@ -11,6 +11,7 @@ from typing import IO
 
 import pytest
 
+from tests.crash.daemon import until
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.fakes.telegram.model import JsonObject
 from tests.wire.daemon_world import OFFLINE, desk, person, telegram_bot, wait_for
@@ -60,11 +61,16 @@ def test_c57_people_are_told_once_and_all_is_answered_when_there_is_room_again(s
             where: JsonObject = {"message_id": 900, "date": 1, "chat": ada.chat.json(), "from": ada.user.json()}
             server.raw({"message": {**where, "text": "while full " + "x" * 5_000_000}})
             wait_for(server, daemon, lambda: ada.count("the disk is full") == 1)
+            until(lambda: daemon.status()["ready"] is False, "status follows the disk")
+            assert daemon.call("status").stdout.splitlines()[:2] == [
+                "not ready:", "  store: its disk is full; free some space, and what waits is stored by itself",
+            ]  # fmt: skip
             ballast.unlink()
             ada.type("after")
             wait_for(server, daemon, lambda: ada.count("while full xxx") == 1)
             wait_for(server, daemon, lambda: ada.count("\nafter") == 1)
             assert ada.count("the disk is full") == 1
+            until(lambda: daemon.status()["ready"] is True, "ready again")
             daemon.terminate()
             assert daemon.wait_exit() == 0
         assert server.violations == ()

@@ -152,6 +152,19 @@ def test_a_config_that_can_not_be_used_is_named_with_its_fault(tmp_path: Path, w
     assert "Traceback" not in refused.stderr
 
 
+def test_a_chat_reaches_the_daemon_that_runs_whatever_became_of_its_config(daemon: Daemon) -> None:
+    daemon.start()
+    daemon.until_ready()
+    daemon.config_file.write_text("[bots.telegram]\ntoken = ")
+    attached = daemon.call("chat")
+    assert (attached.returncode, attached.stderr) == (0, "")
+    daemon.terminate()
+    assert daemon.wait_exit() == 0
+    alone = daemon.call("chat")
+    assert alone.returncode == 78
+    assert "frontdesk.toml:2" in alone.stderr
+
+
 def test_without_a_home_for_its_state_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file")
     refused = Daemon(tmp_path).call("run")

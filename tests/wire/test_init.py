@@ -149,6 +149,8 @@ def test_all_that_is_missing_is_said_at_once(home: Home) -> None:
     ("told", "words"),
     [
         ("--platform fax --token x:y --model none", "there is no platform fax"),
+        ("--platform fax --model gpt-6.1-terra", "there is no platform fax"),
+        ("--platform telegram --model gpt-6.1-terra", "--model: this is no model with its provider"),
         ("--platform none --model none --token x:y", "--platform"),
         ("--platform none --model none --key k", "--model"),
         ("--platform none --model none --zone Europe/Berln", 'did you mean "Europe/Berlin"?'),

@@ -141,6 +141,8 @@ def test_what_turns_out_wrong_is_asked_again_and_not_kept(
         asked.answer(TOKEN, WRONG_TOKEN)
         asked.until("Telegram refuses")
         asked.answer(TOKEN, telegram.token)
+        asked.answer(MODEL, "gpt-wrong")
+        asked.until("no model with its provider")  # and not its key first
         asked.answer(MODEL, "openai:gpt-wrong")
         asked.answer(SERVER, model.openai_url)
         asked.answer(KEY, model.key)

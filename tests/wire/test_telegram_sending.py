@@ -179,13 +179,6 @@ async def test_an_answer_without_a_message_id_is_unknown(world: World, body: byt
     assert type(await world.refusal()) is Unknown
 
 
-async def test_a_group_that_moved_is_refused_with_words(world: World) -> None:
-    group = world.server.group(supergroup=False)
-    world.server.migrate(group, world.ada)
-    with pytest.raises(Rejected, match="supergroup"):
-        await world.send("hello", group)
-
-
 async def test_a_server_that_repeats_our_address_does_not_make_us_repeat_the_token(world: World) -> None:
     world.server.answer_error("sendMessage", 400, f"Bad Request: no such path /bot{world.server.token}/sendMessage")
     refusal = await world.refusal()

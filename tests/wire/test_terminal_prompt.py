@@ -18,6 +18,7 @@ from typing import Final
 
 import pytest
 
+from bots.terminal.prompt import HINT
 from bots.terminal.rendering import finished, to_ansi
 from tests.wire.test_terminal import DEADLINE_S, ROOT, answer_to, daemon, program
 
@@ -160,6 +161,24 @@ def test_ctrl_c_at_an_idle_prompt_clears_the_line(tmp_path: Path) -> None:
         person.wait_for("you said: hi\n\n>")
         assert person.leave() == 0
     assert "you said: half" not in person.screen.text
+
+
+def test_ctrl_c_at_an_empty_prompt_says_how_to_leave(tmp_path: Path) -> None:
+    with seat("talk", tmp_path) as person:
+        person.wait_for(f"({HINT})\n>")
+        person.type(CTRL_C)
+        person.wait_for(f"({HINT})\n({HINT})\n>")
+        person.type("hi\r")
+        person.wait_for("you said: hi\n\n>")
+        assert person.leave() == 0
+
+
+@pytest.mark.parametrize("line", ["/quit", " /exit "])
+def test_quit_leaves_and_is_no_message(tmp_path: Path, line: str) -> None:
+    with seat("talk", tmp_path) as person:
+        person.wait_for(">")
+        assert person.leave(f"{line}\r") == 0
+    assert "you said" not in person.screen.text
 
 
 def test_lines_may_be_typed_while_an_answer_grows(tmp_path: Path) -> None:

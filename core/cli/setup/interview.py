@@ -56,6 +56,10 @@ class Interview:
                 self._seat.note(f"{words}; --{option}-file and --{option}-env can't")
         if self._seat.asks:
             return
+        if given.platform is not None:
+            self._is_platform(given.platform)
+        if given.model not in (None, NONE):
+            ModelQuestions(given, self._plan.around.environ, self._seat).is_sound(given.model, given.base_url)
         tokens = any((given.token, given.token_file, given.token_env))
         missing = [
             *([f"--platform ({', '.join(known_platforms())} or none)"] if given.platform is None else []),
@@ -103,16 +107,23 @@ class Interview:
 
     def _platform(self, tokens: Sequence[str]) -> Questions | None:
         known, wanted = known_platforms(), self._given.platform
-        names = ", ".join(known)
         if wanted is None:
+            names = ", ".join(known)
             self._seat.say("", "Where will people write to it?", f"  {names}, or none: then only in a terminal here.")
             wanted = self._seat.ask("Platform", next(iter(known)))
-        while wanted != NONE and wanted not in known:
-            self._refuse(f"there is no platform {wanted}; there is: {names}, {NONE}", option="--platform")
+        while not self._is_platform(wanted):
             wanted = self._seat.ask("Platform", next(iter(known)))
         if wanted == NONE and (tokens or self._given.api_base):
             raise VerbFailed("--token and --api-base are for a platform; name it with --platform", code=2)
         return known[wanted] if wanted != NONE else None
+
+    def _is_platform(self, wanted: str) -> bool:
+        """What is none is said. Raises `VerbFailed` where nobody is there."""
+        known = known_platforms()
+        if wanted == NONE or wanted in known:
+            return True
+        self._refuse(f"there is no platform {wanted}; there is: {', '.join(known)}, {NONE}", option="--platform")
+        return False
 
     def _account(self, questions: Questions, tokens: Sequence[str]) -> Account:
         secrets = self._secrets(questions, tokens) if tokens else None

@@ -42,6 +42,9 @@ class ModelQuestions:
                     base_url = self._seat.ask("Address of its server, empty for OpenAI's own", "") or None
             if name == NONE:
                 return None
+            if not self.is_sound(name, base_url):
+                name = base_url = None
+                continue
             if key is None and self._seat.asks:
                 key = self._asked_key(name, base_url)
             model = ChosenModel(name=name, key=key, base_url=base_url)
@@ -51,6 +54,18 @@ class ModelQuestions:
             key = None
             if verdict == "model":
                 name = base_url = None
+
+    def is_sound(self, name: str, base_url: str | None) -> bool:
+        """Whether the model is one, before its key is asked for; what is wrong is said. Raises `VerbFailed` where
+        nobody is there."""
+        try:
+            settings_of({"agents": {"default": ChosenModel(name=name, base_url=base_url).drafted()}})
+        except ConfigFaults as faults:
+            others = [one for one in faults.faults if _option_of(one) != "api_key"]
+            if others:
+                self._refused(ConfigFaults(others))
+            return not others
+        return True
 
     def _explain(self, *, again: bool) -> None:
         if again:
@@ -85,13 +100,17 @@ class ModelQuestions:
         return try_model(settings, self._seat)
 
     def _refused(self, faults: ConfigFaults) -> Verdict:
-        by_option = {one.option.rpartition(" ")[2]: one for one in faults.faults}
+        by_option = {_option_of(one): one for one in faults.faults}
         if not self._seat.asks:
             raise VerbFailed("; ".join(_as_options(option, fault) for option, fault in by_option.items()), code=2)
         for option, fault in by_option.items():
             hint = f"; {fault.hint}" if fault.hint and option != "api_key" else ""
             self._seat.say(sentence(f"{_CALLED.get(option, 'this')} {fault.message}{hint}"))
         return "key" if by_option.keys() == {"api_key"} else "model"
+
+
+def _option_of(fault: Fault) -> str:
+    return fault.option.rpartition(" ")[2]
 
 
 def _as_options(option: str, fault: Fault) -> str:

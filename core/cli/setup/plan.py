@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,9 +155,7 @@ class Plan:
 
     def command(self, verb: str) -> str:
         """How to type it so that it is about this desk."""
-        given = {"--config": self.place.config, "--state": self.place.state}
-        options = [f"{name} {shlex.quote(str(path.absolute()))}" for name, path in given.items() if path is not None]
-        return " ".join([*(["sudo"] if self.for_service else []), "frontdesk", verb, *options])
+        return f"{'sudo ' if self.for_service else ''}{self.place.command(verb)}"
 
 
 def _sets(tables: Mapping[str, object]) -> bool:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from core.agents.registry import Agents
-from core.desk import resets
+from core.desk import bringing, resets
 from core.desk.admit import begin, close_suspended
 from core.desk.resets import Policy, ResetReason
 from core.service.notices import Notices
 from core.store import conversations, deliveries, entries, history, inbox, sessions, turns
 from core.store.conversations import Conversation, SessionId
 from core.store.deliveries import Parcel, Posted
+from core.store.enclosures import Enclosed
 from core.store.entries import Draft, Entry, Kind
 from core.store.inbox import Waiting
 from core.store.people import Role
@@ -51,11 +52,13 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Effect:
-    """`message`: the row goes on as an ordinary message with this text. `evict`: no cached agent is good any more.
+    """`message`: the row goes on as an ordinary message with this text; `brings` is what comes with it, where that is
+    not what came with the command. `evict`: no cached agent is good any more.
     `opened`: rows that it made. `detail`: what the row ends with, in place of the command's name."""
 
     reply: str = ""
     message: str | None = None
+    brings: Enclosed | None = None
     evict: bool = False
     posted: tuple[Posted, ...] = ()
     opened: tuple[Waiting, ...] = ()
@@ -168,7 +171,7 @@ def retry(tx: Tx, case: Case) -> Effect:
     if session is None or user is None:
         return Effect(reply=case.notices.say("retry_none"))
     _rewind(tx, close_suspended(tx, case.conversation, session, case.now), user, case.now, "retry")
-    return Effect(message=user.text, evict=True)
+    return Effect(message=user.text, brings=bringing.again(user), evict=True)
 
 
 def clear(tx: Tx, case: Case) -> Effect:

@@ -34,8 +34,8 @@ class Running(Status, Protocol):
         """Does a daemon run?"""
 
     @property
-    def has_owners(self) -> bool:
-        """Does the configuration name somebody, so that the first approval makes no owner?"""
+    def owners(self) -> frozenset[str]:
+        """The identities that the configuration names. Where it names none, the first approval makes an owner."""
 
     def parts(self, bot: BotName, text: str) -> tuple[str, ...]:
         """How this bot splits a text."""
@@ -57,7 +57,7 @@ class Means:
 
     @property
     def has_owners(self) -> bool:
-        return self.running.has_owners
+        return bool(self.running.owners)
 
 
 def stamp(at: datetime | None) -> str | None:

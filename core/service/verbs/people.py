@@ -6,23 +6,33 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 
-from core.desk.linking import Link, link
+from core.desk.linking import Link, Unlink, link, unlink
 from core.errors import VerbFailed
-from core.people.pairing import approve, block, give_role, role_named
+from core.people.pairing import Giving, approve, give_role, role_named
 from core.service.socket import Json, Verb
 from core.service.verbs.means import Means, argument, stamp
 from core.store import people
-from core.store.people import Person
+from core.store.people import Person, Role
 from core.store.sql import Tx
+
+CONFIG = "config"
+"""Where somebody is an owner because the configuration says so."""
 
 
 def person_line(person: Person) -> dict[str, Json]:
     return {"id": person.id, "name": person.name, "role": person.role, "identities": list(person.identities)}
 
 
-def list_people(tx: Tx, now: datetime) -> dict[str, Json]:
+def list_people(tx: Tx, now: datetime, owners: frozenset[str]) -> dict[str, Json]:
+    """`owners`: the identities that the configuration names; it has the last word on their role, and those who were not
+    heard yet are told of as well, without an id."""
+    known = people.everybody(tx)
+    unheard = sorted(owners.difference(*(person.identities for person in known)))
+    named: list[Json] = [
+        {"id": None, "name": "", "role": Role.OWNER, "identities": [one], "source": CONFIG} for one in unheard
+    ]
     return {
-        "people": [person_line(person) for person in people.everybody(tx)],
+        "people": [*(_with_source(person, owners) for person in known), *named],
         "pending": [
             {
                 "code": waiting.code,
@@ -35,19 +45,27 @@ def list_people(tx: Tx, now: datetime) -> dict[str, Json]:
     }
 
 
+def _with_source(person: Person, owners: frozenset[str]) -> dict[str, Json]:
+    if owners.isdisjoint(person.identities):
+        return {**person_line(person), "source": "store"}
+    return {**person_line(person), "role": Role.OWNER, "source": CONFIG}
+
+
 def verbs(means: Means) -> Mapping[str, Verb]:
     """By the names that requests use."""
     return {
         f"people.{name}": partial(verb, means)
         for name, verb in (
             ("list", _list), ("approve", _approve), ("role", _role), ("block", _block), ("link", _link),
+            ("unlink", _unlink),
         )
     }  # fmt: skip
 
 
 async def _list(means: Means, args: Mapping[str, Json]) -> Json:
     now = means.clock.now()
-    return await means.store.read(lambda tx: list_people(tx, now))
+    owners = means.running.owners
+    return await means.store.read(lambda tx: list_people(tx, now, owners))
 
 
 async def _approve(means: Means, args: Mapping[str, Json]) -> Json:
@@ -63,18 +81,18 @@ async def _approve(means: Means, args: Mapping[str, Json]) -> Json:
 
 
 async def _block(means: Means, args: Mapping[str, Json]) -> Json:
-    who, made, now = argument(args, "who"), means.random.uuid7(), means.clock.now()
-    person = await means.store.write(lambda tx: block(tx, who, made, now, has_owners=means.has_owners))
-    if person is None:
-        raise VerbFailed(f"no person {who!r}; `frontdesk people list` shows ids, /whoami an identity")
-    return person_line(person)
+    return await _give(means, argument(args, "who"), Role.BLOCKED)
 
 
 async def _role(means: Means, args: Mapping[str, Json]) -> Json:
-    person_id, role = argument(args, "id"), role_named(argument(args, "role"))
-    person = await means.store.write(lambda tx: give_role(tx, person_id, role, has_owners=means.has_owners))
+    return await _give(means, argument(args, "id"), role_named(argument(args, "role")))
+
+
+async def _give(means: Means, who: str, role: Role) -> Json:
+    giving = Giving(who=who, role=role, person=means.random.uuid7(), now=means.clock.now(), has_owners=means.has_owners)
+    person = await means.store.write(lambda tx: give_role(tx, giving))
     if person is None:
-        raise VerbFailed(f"no person {person_id!r}; `frontdesk people list` shows ids")
+        raise VerbFailed(f"no person {who!r}; `frontdesk people list` shows ids, /whoami an identity")
     return person_line(person)
 
 
@@ -85,4 +103,12 @@ async def _link(means: Means, args: Mapping[str, Json]) -> Json:
     )
     person = await means.store.write(lambda tx: link(tx, wanted))
     means.running.tell_log("people_linked", person=person.id)
+    return person_line(person)
+
+
+async def _unlink(means: Means, args: Mapping[str, Json]) -> Json:
+    """An identity is a person of its own again."""
+    wanted = Unlink(identity=argument(args, "identity"), person=means.random.uuid7(), now=means.clock.now())
+    person = await means.store.write(lambda tx: unlink(tx, wanted))
+    means.running.tell_log("people_unlinked", person=person.id)
     return person_line(person)

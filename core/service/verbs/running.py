@@ -38,8 +38,8 @@ class AtWork:
     runs = True
 
     @property
-    def has_owners(self) -> bool:
-        return self._house.access.has_owners
+    def owners(self) -> frozenset[str]:
+        return frozenset().union(*(access.owners for access in self._house.access.bots.values()))
 
     def __init__(self, status: Status, desk: Desk, house: House) -> None:
         self._status = status
@@ -90,8 +90,8 @@ class AtRest:
 
     runs = False
 
-    def __init__(self, status: Status, store: Store, notices: Notices, *, has_owners: bool) -> None:
-        self.has_owners = has_owners
+    def __init__(self, status: Status, store: Store, notices: Notices, *, owners: frozenset[str]) -> None:
+        self.owners = owners
         self._status = status
         self._store = store
         self._notices = notices

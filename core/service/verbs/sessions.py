@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial
+from typing import cast
 
-from core.desk.commands.effects import TITLE_LIMIT
 from core.desk.commands.ended import COMMAND, DELETED
 from core.desk.ending import EndOrder
 from core.desk.export import lossless, markdown
 from core.errors import VerbFailed
+from core.people.names import plain_line
 from core.service.notices import Notices
 from core.service.socket import Json, Verb
 from core.service.verbs.means import Means, argument, stamp
@@ -76,16 +77,19 @@ def export_session(tx: Tx, key: str, notices: Notices) -> dict[str, Json]:
     return {
         "session": session_line(session, key_of(tx, session.conversation)),
         "markdown": markdown(session, log, notices),
-        "entries": lossless(log),
+        "entries": [
+            {**cast("Mapping[str, Json]", whole), "at": stamp(entry.at)}
+            for whole, entry in zip(lossless(log), log, strict=True)
+        ],
     }
 
 
 def rename_session(tx: Tx, key: str, title: str, now: datetime) -> dict[str, Json]:
     """Give a session a title. Raises `VerbFailed`."""
     session = find_session(tx, key)
-    name = " ".join(title.split())
-    if not name or len(name) > TITLE_LIMIT:
-        raise VerbFailed(f"a title has 1 to {TITLE_LIMIT} characters", code=2)
+    name = plain_line(title, sessions.TITLE_LIMIT + 1)
+    if not name or len(name) > sessions.TITLE_LIMIT:
+        raise VerbFailed(f"a title has 1 to {sessions.TITLE_LIMIT} characters", code=2)
     conversations.lock(tx, session.conversation)
     sessions.entitle(tx, session.id, name, now)
     return session_line(find_session(tx, session.id), key_of(tx, session.conversation))
@@ -213,5 +217,6 @@ async def _delete(means: Means, args: Mapping[str, Json]) -> Json:
             f"(`frontdesk explain {line['key']}` says what); try again when that is over"
         )
     await chores.remove_files(means.store, digests, means.clock.now())
+    await means.store.empty_log()  # else a chore does it
     means.running.tell_log("session_deleted", session=session.id, messages=session.messages, entries=session.head)
     return line

@@ -50,13 +50,17 @@ def _check_button(button: Form, seen: dict[str, str]) -> None:
     if style == LINK:
         button.text("url", most=512, least=1, required=True)
         if "custom_id" in button.values:
-            button.fault_here("BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE", "A custom id and url cannot both be specified")
+            button.fault_here(
+                "BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE", "A custom id and url cannot both be specified"
+            )
         return
     if style == PREMIUM:
         button.snowflake("sku_id", required=True)
         return
     if "url" in button.values:
-        button.fault_here("BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE", "A custom id and url cannot both be specified")
+        button.fault_here(
+            "BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE", "A custom id and url cannot both be specified"
+        )
     if not label and not button.values.get("emoji"):
         button.fault_here("BUTTON_COMPONENT_INVALID_EMOJI", "A button needs a label or an emoji")
     button.within("emoji")
@@ -84,7 +88,9 @@ def _check_menu(menu: Form, kind: int) -> None:
         value = option.text("value", least=1, most=100, required=True)
         option.text("description", most=100)
         if value is not None and value in values:
-            option.fault("value", "SELECT_COMPONENT_OPTION_VALUE_DUPLICATED", "The specified option value is already used")
+            option.fault(
+                "value", "SELECT_COMPONENT_OPTION_VALUE_DUPLICATED", "The specified option value is already used"
+            )
         values.add(value)
 
 

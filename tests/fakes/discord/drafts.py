@@ -6,7 +6,7 @@ https://docs.discord.com/developers/resources/message#create-message
 from dataclasses import dataclass
 
 from tests.fakes.discord.components import check_components, check_embeds
-from tests.fakes.discord.errors import empty_message, too_large
+from tests.fakes.discord.errors import ApiError, empty_message, too_large
 from tests.fakes.discord.forms import Faults, Form, as_snowflake
 from tests.fakes.discord.mentions import Allowed, read_allowed
 from tests.fakes.discord.model import (
@@ -28,11 +28,10 @@ MOST_FILES = 10
 FILE_LIMIT = 10 * 1024 * 1024  # docs, "Uploading Files": 10 MiB where nobody pays
 SETTABLE = SUPPRESS_EMBEDS | SUPPRESS_NOTIFICATIONS | VOICE_MESSAGE | COMPONENTS_V2
 
-CREATED_WITH = frozenset(
-    "content nonce tts embeds allowed_mentions message_reference components sticker_ids attachments flags".split()
-    + "enforce_nonce poll payload_json shared_client_theme".split()
+EDITED_WITH = frozenset(
+    {"content", "embeds", "flags", "allowed_mentions", "components", "attachments", "tts", "poll", "payload_json"}
 )
-EDITED_WITH = frozenset("content embeds flags allowed_mentions components attachments payload_json tts poll".split())
+CREATED_WITH = EDITED_WITH | {"nonce", "enforce_nonce", "message_reference", "sticker_ids", "shared_client_theme"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +50,10 @@ class Draft:
     stickers: tuple[int, ...] = ()
 
     def version(self, before: Version | None, at: float) -> Version:
-        """What the message says with this draft, on top of what it said before."""
+        """What the message says with this draft, on top of what it said before. Outer white space is cut off."""
         was = before or Version(content="")
         return Version(
-            content=was.content if self.content is None else self.content,
+            content=was.content if self.content is None else self.content.strip(),
             embeds=was.embeds if self.embeds is None else self.embeds,
             components=was.components if self.components is None else self.components,
             attachments=was.attachments if self.attachments is None else self.attachments,
@@ -64,12 +63,16 @@ class Draft:
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What the place of the draft allows: flags beyond the usual, the default mentions, the files of before."""
+    """What the place of the draft allows: flags beyond the usual, the default mentions, what is edited.
+
+    `place` is where the draft stands in the body, for the faults.
+    """
 
     default: Allowed
     extra_flags: int = 0
     had: Version | None = None
     had_flags: int = 0
+    place: str = ""
 
 
 def read_draft(
@@ -79,9 +82,9 @@ def read_draft(
     if any(len(upload.content) > FILE_LIMIT for upload in uploads):
         raise too_large()
     own = faults or Faults()
-    form = Form(body, own)
+    form = Form(body, own, terms.place)
     flags = form.integer("flags") or 0
-    if flags & ~(SETTABLE | terms.extra_flags):
+    if terms.had is None and flags & ~(SETTABLE | terms.extra_flags):
         form.fault("flags", "MESSAGE_FLAGS_INVALID", "Invalid flags")
     layout = bool((flags | terms.had_flags) & COMPONENTS_V2)
     draft = Draft(
@@ -97,12 +100,25 @@ def read_draft(
         stickers=tuple(form.snowflakes("sticker_ids", most=3)),
     )
     form.flag("tts")
-    if layout and (draft.content or draft.embeds):
+    if layout and (draft.content or draft.embeds or draft.stickers):
         words = "The 'content' field cannot be used when using MessageFlags.IS_COMPONENTS_V2"
         form.fault("content", "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", words)
     if faults is None:
         own.refuse()
+    if flags & VOICE_MESSAGE and terms.had is None:
+        _check_voice(draft)
     return draft
+
+
+def _check_voice(draft: Draft) -> None:
+    """Raises `ApiError` where the draft is no voice message."""
+    files = draft.attachments or ()
+    if draft.content or draft.embeds or draft.components or draft.stickers:
+        raise ApiError(400, 50159, "Voice messages do not support additional content.", rule="voice_message")
+    if len(files) != 1 or not (files[0].content_type or "").startswith("audio/"):
+        raise ApiError(400, 50160, "Voice messages must have a single audio attachment.", rule="voice_message")
+    if not {"duration_secs", "waveform"} <= files[0].extra.keys():
+        raise ApiError(400, 50161, "Voice messages must have supporting metadata.", rule="voice_message")
 
 
 def refuse_empty(version: Version, stickers: tuple[int, ...] = (), *, poll: bool = False) -> None:
@@ -156,14 +172,14 @@ def _read_files(
     named = {one.snowflake("id", required=True): one for one in listed}
     fresh: dict[int, Upload] = {}
     for upload in uploads:
-        number = upload.name.removeprefix("files[").removesuffix("]")
-        fresh[int(number) if number.isdecimal() else len(fresh)] = upload
+        place = upload.name.removeprefix("files[").removesuffix("]")
+        fresh[int(place) if place.isdecimal() else len(fresh)] = upload
     kept = {one.id: one for one in (had.attachments if had is not None else ())}
     if len(fresh) > MOST_FILES:
         form.fault("attachments", "BASE_TYPE_MAX_LENGTH", f"Must be {MOST_FILES} or fewer in length.")
-    for number, one in named.items():
-        if number is not None and number not in fresh and number not in kept:
-            one.fault("id", "ATTACHMENT_NOT_FOUND", f"Attachment data for id {number} was not found.")
+    for file_id, one in named.items():
+        if file_id is not None and file_id not in fresh and file_id not in kept:
+            one.fault("id", "ATTACHMENT_NOT_FOUND", f"Attachment data for id {file_id} was not found.")
     if "attachments" not in form.values and not fresh:
         return None
     still = [one for key, one in kept.items() if key in named or "attachments" not in form.values]
@@ -213,5 +229,3 @@ def content_type_of(filename: str) -> str | None:
 def reference_ids(reference: JsonObject) -> tuple[int | None, int | None]:
     """The message's and the channel's id of a checked reference."""
     return as_snowflake(reference.get("message_id")), as_snowflake(reference.get("channel_id"))
-
-

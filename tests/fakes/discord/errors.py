@@ -72,6 +72,10 @@ def not_your_message() -> ApiError:
     return ApiError(403, 50005, "Cannot edit a message authored by another user", rule="foreign_message")
 
 
+def thread_is_archived() -> ApiError:
+    return ApiError(400, 50083, "Thread is archived")
+
+
 def empty_message() -> ApiError:
     return ApiError(400, 50006, "Cannot send an empty message", rule="empty_message")
 

@@ -32,12 +32,15 @@ def living(platform: Platform, account: Account) -> list[Session]:
 def dispatch(
     platform: Platform, account: Account, name: str, data: JsonObject, *, intent: int, guild_id: int | None
 ) -> bool:
-    """Whether any session takes the event. Intent 0 means that none is needed."""
+    """Whether any session takes the event. Intent 0 means that none is needed.
+
+    State of guilds is never lost: it comes again with the next READY.
+    """
     sessions = living(platform, account)
     takers = [one for one in sessions if one.handles(guild_id) and (not intent or one.intents & intent)]
     for session in takers:
         session.push(name, data)
-    if not sessions:
+    if not sessions and name == "INTERACTION_CREATE":
         platform.journal.note("lost", account.user_id, name)
     platform.changed()
     return bool(takers)
@@ -46,6 +49,9 @@ def dispatch(
 def tell_of_message(platform: Platform, name: str, message: Message) -> bool:
     """MESSAGE_CREATE or MESSAGE_UPDATE to every bot that sees the room. Whether any session took it."""
     room = platform.rooms[message.channel_id]
+    if message.ephemeral:
+        body = message_json(platform, message)
+        return _whisper(platform, name, message, body)
     taken = False
     for account in _witnesses(platform, room):
         body = message_event(platform, message, account)
@@ -56,6 +62,16 @@ def tell_of_message(platform: Platform, name: str, message: Message) -> bool:
             taken = True
     platform.changed()
     return taken
+
+
+def _whisper(platform: Platform, name: str, message: Message, body: JsonObject) -> bool:
+    """Ephemeral messages come as direct ones, without guild_id, to the bot that sent them.
+
+    https://github.com/discord/discord-api-docs/issues/4557
+    """
+    account = platform.account_of_user(message.author.id)
+    assert account is not None
+    return dispatch(platform, account, name, body, intent=DIRECT_MESSAGES, guild_id=None)
 
 
 def message_event(platform: Platform, message: Message, account: Account) -> JsonObject:
@@ -88,6 +104,9 @@ def shows_content(message: Message, account: Account, room: Room) -> bool:
 def tell_of_deletion(platform: Platform, message: Message) -> None:
     room = platform.rooms[message.channel_id]
     body: JsonObject = {"id": str(message.id), "channel_id": str(room.id)}
+    if message.ephemeral:
+        _whisper(platform, "MESSAGE_DELETE", message, body)
+        return
     _tell(platform, room, "MESSAGE_DELETE", body, (GUILD_MESSAGES, DIRECT_MESSAGES))
 
 
@@ -146,9 +165,7 @@ def _tell(platform: Platform, room: Room, name: str, body: JsonObject, intents: 
     platform.changed()
 
 
-def _takers(
-    platform: Platform, account: Account, room: Room, of_guild: int, direct: int, name: str
-) -> list[Session]:
+def _takers(platform: Platform, account: Account, room: Room, of_guild: int, direct: int, name: str) -> list[Session]:
     intent = direct if room.type == DM else of_guild
     sessions = living(platform, account)
     if not sessions:

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from tests.fakes.discord.errors import ApiError
 from tests.fakes.discord.model import JsonObject
 
+OF_INTERACTIONS = frozenset({"callback", "followup", "get_response", "edit_response", "delete_response"})
+"""Not bound to the global limit (docs, "Global Rate Limit")."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RateLimits:
@@ -32,9 +35,9 @@ class RateLimits:
             "create_dm": (10, 60.0),
             "callback": (50, 1.0),
             "followup": (5, 2.0),
-            "get_original": (5, 2.0),
-            "edit_original": (5, 2.0),
-            "delete_original": (5, 2.0),
+            "get_response": (5, 2.0),
+            "edit_response": (5, 2.0),
+            "delete_response": (5, 2.0),
         }
     )
 
@@ -83,9 +86,7 @@ class _Bucket:
 class RateLimiter:
     """Decides on each call in turn. A refusal opens a wait; calling again before its end breaks the rules."""
 
-    def __init__(
-        self, limits: RateLimits | None, clock: Callable[[], float], wall_clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, limits: RateLimits | None, clock: Callable[[], float], wall_clock: Callable[[], float]) -> None:
         self.limits = limits
         self._clock = clock
         self._wall_clock = wall_clock
@@ -148,12 +149,13 @@ class RateLimiter:
     def _refuse_early(self, token: str, route: str, channel_id: int | None, now: float) -> None:
         self._waits = [(ordered, owner, until) for ordered, owner, until in self._waits if until > now]
         for ordered, owner, until in self._waits:
-            if owner == token and ordered.fits(route, channel_id):
+            everywhere = ordered.scope == "global" and route not in OF_INTERACTIONS
+            if owner == token and (everywhere or ordered.fits(route, channel_id)):
                 raise RateLimited(until - now, ordered.scope, code=ordered.code, rule="retry_early")
 
     def _count(self, limits: RateLimits, token: str, route: str, major: str) -> None:
         now = self._clock()
-        if route not in {"callback", "followup", "get_original", "edit_original", "delete_original"}:
+        if route not in OF_INTERACTIONS:
             recent = [at for at in self._seconds.get(token, []) if at > now - 1.0]
             if len(recent) >= limits.overall_per_s:
                 raise RateLimited(max(0.001, recent[0] + 1.0 - now), "global", rule="rate")

@@ -14,6 +14,8 @@ from tests.fakes.discord.platform import Platform, Room
 _USER = re.compile(r"<@!?(\d+)>")
 _ROLE = re.compile(r"<@&(\d+)>")
 _EVERYONE = re.compile(r"@(?:everyone|here)\b")
+_CODE = re.compile(r"```.*?```|``.+?``|`[^`]+`", re.DOTALL)
+"""In code nobody is mentioned."""
 KINDS = ("users", "roles", "everyone")
 
 
@@ -43,18 +45,16 @@ def read_allowed(form: Form, default: Allowed) -> Allowed:
     listed = {name: frozenset(inner.snowflakes(name, most=100)) for name in ("users", "roles")}
     for name, ids in listed.items():
         if ids and name in parse:
-            words = f"parse:[\"{name}\"] and {name}: [ids...] are mutually exclusive."
+            words = f'parse:["{name}"] and {name}: [ids...] are mutually exclusive.'
             inner.fault_here("MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE", words)
-    return Allowed(
-        parse=frozenset(str(kind) for kind in parse), replied_user=inner.flag("replied_user"), **listed
-    )
+    return Allowed(parse=frozenset(str(kind) for kind in parse), replied_user=inner.flag("replied_user"), **listed)
 
 
 def mentioned(
     platform: Platform, room: Room, author_id: int, texts: list[str], allowed: Allowed, replied: Message | None
 ) -> Mentions:
     """What counts after `allowed` and the author's permissions, and who of those present is notified."""
-    text = "\n".join(texts)
+    text = _CODE.sub("", "\n".join(texts))
     users = [one for one in _ids(_USER, text) if one in platform.users]
     if "users" not in allowed.parse:
         users = [one for one in users if one in allowed.users]

@@ -46,8 +46,8 @@ class Account:
     guild_commands: dict[int, list[JsonObject]] = field(default_factory=dict)
     command_writes: int = 0
     sessions: list[Session] = field(default_factory=list)
-    identified: list[float] = field(default_factory=list)
-    nonces: dict[tuple[int, str], tuple[float, int]] = field(default_factory=dict)
+    identified: list[tuple[float, int]] = field(default_factory=list)
+    nonces: dict[str, tuple[float, int]] = field(default_factory=dict)
 
 
 @dataclass

@@ -40,8 +40,12 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
+    """`content` goes out as it is, in place of `body`."""
+
     status: int = 200
     body: JsonValue = None
+    content: bytes | None = None
+    content_type: str = "application/json"
 
 
 NOTHING = Reply(status=204)

@@ -3,7 +3,9 @@
 https://docs.discord.com/developers/events/gateway#resuming
 """
 
+import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -14,11 +16,14 @@ from tests.fakes.discord.model import JsonObject
 class GatewayRules:
     """What may be changed while the server runs. Seconds are of the server's clock.
 
+    Heartbeats are timed by `heartbeat_clock`, since clients send them in real time whatever the server's clock says.
     `resume_s`: "a few minutes" in the documentation. `identify_every_s`: one IDENTIFY per 5 s and max_concurrency;
-    0 switches it off. `grace`: how many intervals a client may go without a heartbeat.
+    0 switches it off, for a process that is killed and started again at once. `upgrade_status`: the HTTP status with
+    which connections are refused. `grace`: how many intervals a client may go without a heartbeat.
     """
 
     heartbeat_ms: int = 41_250
+    heartbeat_clock: Callable[[], float] = time.monotonic
     grace: float = 1.5
     resume_s: float = 180.0
     identify_every_s: float = 5.0
@@ -28,6 +33,8 @@ class GatewayRules:
     starts_left: int = 1000
     acknowledges: bool = True
     answers_hello: bool = True
+    answers_identify: bool = True
+    upgrade_status: int | None = None
     close_after_hello: int | None = None
     closes_after_hello: int = 0
 

@@ -175,7 +175,9 @@ def link_seal(path: str, until: str) -> str:
     return hashlib.sha256(f"{path}?{until}".encode()).hexdigest()
 
 
-def message_json(platform: Platform, message: Message, *, reader: Account | None = None, deep: bool = True) -> JsonObject:
+def message_json(
+    platform: Platform, message: Message, *, reader: Account | None = None, deep: bool = True
+) -> JsonObject:
     """The Message object; `deep` includes the message it replies to. `reader` decides on `me` of reactions."""
     now = message.now
     files: list[JsonValue] = [
@@ -272,7 +274,14 @@ def redacted(body: JsonObject) -> JsonObject:
 
 def user_view(user: User) -> JsonObject:
     """The full user object of users/@me."""
-    return user.json() | {"verified": True, "email": None, "mfa_enabled": True, "locale": "en-US", "flags": 0, "bio": ""}
+    return user.json() | {
+        "verified": True,
+        "email": None,
+        "mfa_enabled": True,
+        "locale": "en-US",
+        "flags": 0,
+        "bio": "",
+    }
 
 
 def same_text(one: Version, other: Version) -> bool:

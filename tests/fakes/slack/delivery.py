@@ -69,7 +69,7 @@ class Delivery:
 
 
 class Courier:
-    """Under the platform's lock. `retries_s` are the waits before each further attempt."""
+    """Under the platform's lock. `retries_s` are the waits before each further attempt. `moves` counts changes."""
 
     def __init__(self, clock: Callable[[], float], *, answer_s: float, retries_s: tuple[float, ...]) -> None:
         self._clock = clock
@@ -78,6 +78,7 @@ class Courier:
         self.deliveries: list[Delivery] = []
         self._by_envelope: dict[str, tuple[Delivery, Attempt]] = {}
         self._unsettled: list[Delivery] = []
+        self.moves = 0
 
     def add(self, app_id: str, kind: Kind, payload: JsonObject, *, accepts_payload: bool = False) -> Delivery:
         delivery = Delivery(
@@ -115,6 +116,7 @@ class Courier:
         attempt = Attempt(str(uuid.uuid4()), len(delivery.attempts), self._clock(), via)
         delivery.attempts.append(attempt)
         delivery.state = "open"
+        self.moves += 1
         self._by_envelope[attempt.envelope_id] = (delivery, attempt)
         return attempt
 
@@ -135,6 +137,7 @@ class Courier:
         if attempt.outcome:
             return
         attempt.outcome = reason
+        self.moves += 1
         if delivery.state != "open" or delivery.attempts[-1] is not attempt:
             return
         retry = len(delivery.attempts) - 1

@@ -1,4 +1,4 @@
-"""The values of the double: what Slack knows, and what it saw the app do. Times are Unix seconds of the server's clock."""
+"""The values of the double: what Slack knows, and what it saw the app do. Times are Unix seconds by its clock."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class Person:
 
 @dataclass(frozen=True, kw_only=True)
 class Bot:
-    """Our app as it is installed in one workspace. `app_token` and `signing_secret` are the app's, `token` the bot's."""
+    """Our app as it is installed in one workspace. `token` is the bot's; the other secrets are the app's."""
 
     app_id: str
     team_id: str

@@ -26,6 +26,11 @@ _TOKEN = re.compile(
 _BARE = re.compile(r"(?<![\w/])@(here|channel|everyone|group)\b")
 _FENCE = re.compile(r"```\n?(.*?)\n?```", re.DOTALL)
 
+_STRAY = re.compile(
+    r"<(?!@[UW][A-Z0-9]+[|>]|#[CG][A-Z0-9]+[|>]|!subteam\^S[A-Z0-9]+[|>]|!(?:here|channel|everyone)[|>]"
+    r"|!date\^|[a-z][a-z0-9+.-]*:[^<>\s]+>|[a-z][a-z0-9+.-]*:[^<>\s|]+\|)"
+)
+
 NameOf = Callable[[str], str]
 
 
@@ -114,6 +119,24 @@ def _element(match: re.Match[str]) -> JsonObject:
     return body
 
 
+def stray_bracket(text: str) -> str:
+    """What follows a "<" that begins no token, and so should have been escaped; empty if there is none."""
+    found = _STRAY.search(text)
+    return text[found.start() : found.start() + 30] if found is not None else ""
+
+
+def mrkdwn_in(value: JsonValue) -> Iterator[str]:
+    """The texts of all mrkdwn objects in blocks."""
+    if isinstance(value, list):
+        for one in value:
+            yield from mrkdwn_in(one)
+    elif isinstance(value, dict):
+        if value.get("type") == "mrkdwn" and isinstance(value.get("text"), str):
+            yield str(value["text"])
+        for inner in value.values():
+            yield from mrkdwn_in(inner)
+
+
 def pinged_by_blocks(value: JsonValue) -> frozenset[str]:
     """Whom blocks ping: by mrkdwn and markdown texts, and by rich text elements. plain_text pings nobody."""
     if isinstance(value, list):
@@ -125,5 +148,7 @@ def pinged_by_blocks(value: JsonValue) -> frozenset[str]:
         return pinged_by(text)
     found = {"user": value.get("user_id"), "usergroup": value.get("usergroup_id"), "broadcast": value.get("range")}
     target = found.get(kind) if isinstance(kind, str) else None
-    below = [one for name, one in value.items() if isinstance(one, dict | list) and name != "option_groups"]
+    below: list[JsonValue] = [
+        one for name, one in value.items() if isinstance(one, dict | list) and name != "option_groups"
+    ]
     return pinged_by_blocks(below) | (frozenset({target}) if isinstance(target, str) else frozenset())

@@ -1,4 +1,4 @@
-"""The methods that read about the bot, chats and members, and those on commands and files."""
+"""The methods that read about the bot, chats and members, and those on commands."""
 
 import json
 import re
@@ -165,11 +165,3 @@ def _slot(params: Params) -> str:
 
 def commands_slot(scope: JsonObject, language_code: str) -> str:
     return json.dumps([scope, language_code], sort_keys=True)
-
-
-def get_file(platform: Platform, params: Params) -> JsonValue:
-    file_id = params.text("file_id") or ""
-    if file_id not in platform.files:
-        raise bad_request("wrong file_id or the file is temporarily unavailable")
-    size = len(platform.files[file_id])
-    return {"file_id": file_id, "file_unique_id": f"u{file_id}", "file_size": size, "file_path": file_id}

@@ -3,14 +3,15 @@
 import json
 import secrets
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypedDict, Unpack
 
 from tests.fakes.telegram.chats import commands_slot
 from tests.fakes.telegram.faults import Answer, Delay, Drop, Effect, Fault, Hang, Where
 from tests.fakes.telegram.flood import FloodLimits, Injected
 from tests.fakes.telegram.model import Call, Chat, ChatView, JsonObject, JsonValue, Violation
-from tests.fakes.telegram.people import People
 from tests.fakes.telegram.platform import Platform
+from tests.fakes.telegram.sharing import Sharing
 from tests.secrets import keep
 
 TOKEN = "7123456789:AAFrontdesk-loopback_test-token-000000"
@@ -18,16 +19,18 @@ USERNAME = "frontdesk_test_bot"
 
 
 class ServerOptions(TypedDict, total=False):
-    """`limits=None` switches the platform's own flood limits off; injected floods still work."""
+    """`limits=None` switches the platform's own flood limits off; injected floods still work. `local`: a server in
+    local mode that keeps its files in this folder; it also serves them, as the web server beside it would."""
 
     token: str
     username: str
     clock: Callable[[], float]
     wall_clock: Callable[[], float]
     limits: FloodLimits | None
+    local: Path | None
 
 
-class Control(People):
+class Control(Sharing):
     """What a test may ask of, and do to, the platform."""
 
     def __init__(self, **options: Unpack[ServerOptions]) -> None:

@@ -8,7 +8,20 @@ from dataclasses import dataclass
 from tests.fakes.telegram.errors import too_many_requests
 from tests.fakes.telegram.model import Chat
 
-COUNTED = frozenset({"sendmessage", "editmessagetext", "editmessagereplymarkup"})
+COUNTED = frozenset(
+    [
+        "sendmessage",
+        "sendphoto",
+        "senddocument",
+        "sendvoice",
+        "sendaudio",
+        "sendvideo",
+        "sendmediagroup",
+        "editmessagetext",
+        "editmessagecaption",
+        "editmessagereplymarkup",
+    ]
+)
 GROUP_WINDOW_S = 60.0
 
 

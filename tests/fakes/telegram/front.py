@@ -12,14 +12,16 @@ from aiohttp import web
 
 from tests.fakes.telegram.errors import ApiError, not_found, unauthorized
 from tests.fakes.telegram.faults import Answer, Delay, Drop, Fault, Hang
+from tests.fakes.telegram.files import MAX_FILE, MAX_FILE_LOCAL, upload_notes
 from tests.fakes.telegram.methods import GET_UPDATES, METHODS, Method
-from tests.fakes.telegram.model import JsonObject, JsonValue
+from tests.fakes.telegram.model import JsonObject, JsonValue, Upload
 from tests.fakes.telegram.params import Params, form_values, json_values, normalised
 from tests.fakes.telegram.platform import TOKEN, Platform
 from tests.fakes.telegram.polling import Poll, begin_poll, poll_result
 
 LOOK_S = 0.005  # how often a wait looks at a clock that is not the real one
-MAX_BODY_BYTES = 50 * 1024 * 1024
+OVERHEAD_BYTES = 1 << 20  # what a body holds beside its files
+MOST_FILES = 10
 
 
 @dataclass
@@ -52,7 +54,8 @@ class HttpFront:
         return f"http://127.0.0.1:{self._port}"
 
     async def start(self) -> None:
-        application = web.Application(client_max_size=MAX_BODY_BYTES)
+        most = MAX_FILE if self._platform.local is None else MAX_FILE_LOCAL
+        application = web.Application(client_max_size=most * MOST_FILES + OVERHEAD_BYTES)
         application.router.add_route("*", "/bot{token}/{method}", self._on_call)
         application.router.add_get("/file/bot{token}/{path:.+}", self._on_file)
         application.router.add_route("*", "/{anything:.*}", self._on_stray)
@@ -119,17 +122,18 @@ class HttpFront:
         refusal = self._door(request.match_info["token"], method)
         refused: ApiError | None = None
         values: JsonObject = {}
+        uploads: dict[str, Upload] = {}
         try:
-            values = await _values(request)
+            values, uploads = await _values(request)
         except ApiError as error:
             refused = error
         name = method.name if method is not None else request.match_info["method"]
         with self._platform.lock:
-            number = self._platform.journal.arrived(name, values)
+            number = self._platform.journal.arrived(name, {**values, **upload_notes(uploads)})
             if refused is not None and refusal is None:
                 self._platform.refuse(number, refused)
         exchange = _Exchange(request, method or Method(name, None, frozenset()), number)
-        return await self._with_faults(exchange, Params(values, number), refusal or refused)
+        return await self._with_faults(exchange, Params(values, number, uploads), refusal or refused)
 
     def _door(self, token: str, method: Method | None) -> ApiError | None:
         with self._platform.lock:
@@ -260,17 +264,23 @@ class HttpFront:
             self._platform.journal.answered(exchange.number, status, description)
 
 
-async def _values(request: web.Request) -> JsonObject:
+async def _values(request: web.Request) -> tuple[JsonObject, dict[str, Upload]]:
+    """The parameters and the files of a call."""
+    values = normalised(dict(request.query))
     if request.content_type == "multipart/form-data":
         form = await request.post()
-        return normalised({name: value for name, value in form.items() if isinstance(value, str)} | dict(request.query))
+        uploads = {
+            name: Upload(name=part.filename, media_type=part.content_type, content=part.file.read())
+            for name, part in form.items()
+            if isinstance(part, web.FileField)
+        }
+        return normalised({name: value for name, value in form.items() if isinstance(value, str)}) | values, uploads
     body = await request.read()
-    values = normalised(dict(request.query))
     if not body:
-        return values
+        return values, {}
     if request.content_type == "application/json":
-        return values | json_values(body)
-    return values | form_values(body)
+        return values | json_values(body), {}
+    return values | form_values(body), {}
 
 
 def _json_response(status: int, body: JsonObject) -> web.Response:

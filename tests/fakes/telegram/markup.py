@@ -20,6 +20,9 @@ _ACTIONS = frozenset(
         "web_app",
     }
 )
+_LOOKS = frozenset({"text", "icon_custom_emoji_id", "style"})
+STYLES = frozenset({"danger", "success", "primary"})  # https://core.telegram.org/bots/api#inlinekeyboardbutton
+MAX_ROW = 8  # clients show no more side by side; telegram-bot-api refuses none, the double does
 _OTHER_KINDS = frozenset({"keyboard", "remove_keyboard", "force_reply"})
 
 
@@ -39,6 +42,8 @@ def check_markup(markup: JsonObject | None, *, inline_only: bool = False) -> Non
         if not isinstance(row, list):
             raise _broken("can't parse inline keyboard row: inline keyboard row must be an Array")
         buttons += len(row)
+        if len(row) > MAX_ROW:
+            raise _broken("reply markup is too wide")
         for button in row:
             _check_button(button)
     if buttons > MAX_BUTTONS:
@@ -53,6 +58,10 @@ def _check_button(button: JsonValue) -> None:
     actions = _ACTIONS & button.keys()
     if len(actions) != 1 or button.get("callback_data") == "":
         raise _broken("can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard")
+    if unknown := sorted(button.keys() - _ACTIONS - _LOOKS):
+        raise _broken(f"can't parse inline keyboard button: unknown fields {unknown}")
+    if button.get("style", "primary") not in STYLES:
+        raise _broken("can't parse inline keyboard button: invalid button style specified")
     data = button.get("callback_data")
     if data is not None and not (isinstance(data, str) and len(data.encode()) <= MAX_CALLBACK_DATA_BYTES):
         raise _broken("BUTTON_DATA_INVALID")

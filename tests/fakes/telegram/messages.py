@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.fakes.telegram.entities import read_entities
-from tests.fakes.telegram.errors import ApiError, bad_request
+from tests.fakes.telegram.errors import bad_request
 from tests.fakes.telegram.markup import check_markup
-from tests.fakes.telegram.model import Action, Draft, Edit, Entity, JsonValue, Message
+from tests.fakes.telegram.model import Action, Draft, Entity, JsonValue, Message
 from tests.fakes.telegram.params import Params
 from tests.fakes.telegram.parse_html import parse_html
 from tests.fakes.telegram.parse_markdown import parse_markdown, parse_markdown_v2
@@ -32,16 +32,18 @@ CHAT_ACTIONS = frozenset(
 )
 PARSERS = {"html": parse_html, "markdownv2": parse_markdown_v2, "markdown": parse_markdown}
 MAX_QUOTE_UTF16 = 1024
+GENERAL = 1
+"""The General topic of a forum: a chat action needs it (else nobody there sees it), and a message may not name it."""
 DELETABLE_S = 48 * 3600.0  # https://core.telegram.org/bots/api#deletemessage
 
 
 def send_message(platform: Platform, params: Params) -> JsonValue:
     room = platform.reachable_room(params.values.get("chat_id"))
-    text, entities = _formatted(params)
+    text, entities = formatted(params)
     check_markup(params.object("reply_markup"))
-    _may_write(platform, room)
-    reply_to = _reply_to(params, room)
-    thread_id = _thread(params, room, reply_to)
+    may_write(platform, room)
+    reply_to = replied_to(params, room)
+    thread_id = thread_of(params, room, reply_to)
     platform.flood.admit("sendmessage", room.chat)
     is_channel = room.chat.type == "channel"
     message = platform.post(
@@ -67,10 +69,11 @@ def send_message(platform: Platform, params: Params) -> JsonValue:
     return platform.message_json(message)
 
 
-def _formatted(params: Params, *, may_be_empty: bool = False) -> tuple[str, tuple[Entity, ...]]:
-    text = params.text("text") or ""
+def formatted(params: Params, *, may_be_empty: bool = False, caption: bool = False) -> tuple[str, tuple[Entity, ...]]:
+    """The text or the caption of a call, and its entities."""
+    text = params.text("caption" if caption else "text") or ""
     mode = (params.text("parse_mode") or "").lower()
-    listed = params.array("entities")
+    listed = params.array("caption_entities" if caption else "entities")
     entities: Sequence[Entity] = read_entities(listed) if listed else []
     if mode and mode not in PARSERS:
         raise bad_request("unsupported parse_mode", rule="parse_mode")
@@ -78,18 +81,18 @@ def _formatted(params: Params, *, may_be_empty: bool = False) -> tuple[str, tupl
         raise bad_request("parse_mode and entities can't be used together", rule="params")
     if mode:
         text, entities = PARSERS[mode](text)
-    return finished_text(text, entities, may_be_empty=may_be_empty)
+    return finished_text(text, entities, may_be_empty=may_be_empty or caption, caption=caption)
 
 
-def _may_write(platform: Platform, room: Room) -> None:
+def may_write(platform: Platform, room: Room, what: str = "text messages") -> None:
     status = platform.status_of(room, platform.bot.id)
     if room.chat.type == "channel" and status not in {"administrator", "creator"}:
         raise bad_request("need administrator rights in the channel chat")
     if status == "restricted":
-        raise bad_request("not enough rights to send text messages to the chat")
+        raise bad_request(f"not enough rights to send {what} to the chat")
 
 
-def _reply_to(params: Params, room: Room) -> int | None:
+def replied_to(params: Params, room: Room) -> int | None:
     options = params.object("reply_parameters")
     if options is None:
         wanted = params.integer("reply_to_message_id")
@@ -120,7 +123,7 @@ def _reply_to(params: Params, room: Room) -> int | None:
     return wanted
 
 
-def _thread(params: Params, room: Room, reply_to: int | None) -> int | None:
+def thread_of(params: Params, room: Room, reply_to: int | None) -> int | None:
     wanted = params.integer("message_thread_id")
     if wanted is None or wanted == 0:
         replied = room.messages.get(reply_to or 0)
@@ -128,57 +131,6 @@ def _thread(params: Params, room: Room, reply_to: int | None) -> int | None:
     if wanted not in room.threads:
         raise bad_request("message thread not found")
     return wanted
-
-
-def edit_message_text(platform: Platform, params: Params) -> JsonValue:
-    room = platform.reachable_room(params.values.get("chat_id"))
-    text, entities = _formatted(params)
-    markup = params.object("reply_markup")
-    check_markup(markup, inline_only=True)
-    message = _editable(platform, room, params)
-    platform.flood.admit("editmessagetext", room.chat)
-    if (message.text, message.entities, message.reply_markup) == (text, entities, markup):
-        raise _not_modified()
-    before = Edit(text=message.text or "", entities=message.entities, at=platform.clock())
-    return _edited(
-        platform, room, replace(message, text=text, entities=entities, reply_markup=markup), (*message.edits, before)
-    )
-
-
-def edit_message_reply_markup(platform: Platform, params: Params) -> JsonValue:
-    room = platform.reachable_room(params.values.get("chat_id"))
-    markup = params.object("reply_markup")
-    check_markup(markup, inline_only=True)
-    message = _editable(platform, room, params)
-    platform.flood.admit("editmessagereplymarkup", room.chat)
-    if (message.reply_markup or None) == (markup or None):
-        raise _not_modified()
-    return _edited(platform, room, replace(message, reply_markup=markup), message.edits)
-
-
-def _edited(platform: Platform, room: Room, message: Message, edits: tuple[Edit, ...]) -> JsonValue:
-    kept = replace(message, edits=edits, edit_date=platform.date())
-    room.messages[kept.message_id] = kept
-    return platform.message_json(kept)
-
-
-def _editable(platform: Platform, room: Room, params: Params) -> Message:
-    if params.integer("message_id") is None and params.text("inline_message_id") is None:
-        raise bad_request("message identifier is not specified", rule="params")
-    message = room.messages.get(params.integer("message_id") or 0)
-    if message is None or message.deleted:
-        raise bad_request("message to edit not found")
-    if not message.by_our_bot or message.text is None:
-        raise bad_request("message can't be edited")
-    _may_write(platform, room)
-    return message
-
-
-def _not_modified() -> ApiError:
-    return bad_request(
-        "message is not modified: specified new message content and reply markup are exactly the same as a current"
-        " content and reply markup of the message"
-    )
 
 
 def delete_message(platform: Platform, params: Params) -> JsonValue:
@@ -201,7 +153,8 @@ def send_chat_action(platform: Platform, params: Params) -> JsonValue:
         raise bad_request("wrong parameter action in request", rule="params")
     if room.chat.type == "channel":
         raise bad_request("chat action can't be sent to channel chats", rule="params")
-    thread_id = _thread(params, room, None)
+    in_general = room.chat.is_forum and params.integer("message_thread_id") == GENERAL
+    thread_id = GENERAL if in_general else thread_of(params, room, None)
     platform.flood.admit("sendchataction", room.chat)
     room.actions.append(Action(action=action, thread_id=thread_id, at=platform.clock()))
     return True
@@ -213,8 +166,8 @@ def send_message_draft(platform: Platform, params: Params) -> JsonValue:
         raise bad_request("drafts can be sent only to private chats", rule="draft")
     if not params.needed_integer("draft_id", "draft_id must be specified"):
         raise bad_request("draft_id must be non-zero", rule="draft")
-    text, entities = _formatted(params, may_be_empty=True)
-    thread_id = _thread(params, room, None)
+    text, entities = formatted(params, may_be_empty=True)
+    thread_id = thread_of(params, room, None)
     platform.flood.admit("sendmessagedraft", room.chat)
     room.draft = Draft(
         draft_id=params.integer("draft_id") or 0,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tests.fakes.telegram import chats, messages, polling
+from tests.fakes.telegram import chats, edits, files, messages, polling
 from tests.fakes.telegram.model import JsonValue
 from tests.fakes.telegram.params import Params
 from tests.fakes.telegram.platform import Platform
@@ -25,6 +25,13 @@ _SEND = """business_connection_id chat_id message_thread_id direct_messages_topi
     link_preview_options disable_notification protect_content allow_paid_broadcast message_effect_id
     suggested_post_parameters reply_parameters reply_markup reply_to_message_id allow_sending_without_reply
     disable_web_page_preview"""
+_FILE = """business_connection_id chat_id message_thread_id direct_messages_topic_id caption parse_mode
+    caption_entities disable_notification protect_content allow_paid_broadcast message_effect_id
+    suggested_post_parameters reply_parameters reply_markup"""
+_GROUP = """business_connection_id chat_id message_thread_id direct_messages_topic_id media disable_notification
+    protect_content allow_paid_broadcast message_effect_id reply_parameters"""
+_EDIT_CAPTION = """business_connection_id chat_id message_id inline_message_id caption parse_mode caption_entities
+    show_caption_above_media reply_markup"""
 _EDIT = """business_connection_id chat_id message_id inline_message_id text parse_mode entities link_preview_options
     reply_markup disable_web_page_preview"""
 _WEBHOOK = "url certificate ip_address max_connections allowed_updates drop_pending_updates secret_token"
@@ -36,8 +43,24 @@ _ALL: tuple[tuple[str, Handler | None, str], ...] = (
     ("deleteWebhook", polling.delete_webhook, "drop_pending_updates"),
     ("getWebhookInfo", polling.get_webhook_info, ""),
     ("sendMessage", messages.send_message, _SEND),
-    ("editMessageText", messages.edit_message_text, _EDIT),
-    ("editMessageReplyMarkup", messages.edit_message_reply_markup, _EDIT),
+    ("sendPhoto", files.sender_of("photo"), f"{_FILE} photo show_caption_above_media has_spoiler"),
+    ("sendDocument", files.sender_of("document"), f"{_FILE} document thumbnail disable_content_type_detection"),
+    ("sendVoice", files.sender_of("voice"), f"{_FILE} voice duration"),
+    ("sendAudio", files.sender_of("audio"), f"{_FILE} audio duration performer title thumbnail"),
+    (
+        "sendVideo",
+        files.sender_of("video"),
+        f"{_FILE} video duration width height thumbnail cover start_timestamp show_caption_above_media has_spoiler"
+        " supports_streaming",
+    ),
+    ("sendMediaGroup", files.send_media_group, _GROUP),
+    ("editMessageText", edits.edit_message_text, _EDIT),
+    ("editMessageCaption", edits.edit_message_caption, _EDIT_CAPTION),
+    (
+        "editMessageReplyMarkup",
+        edits.edit_message_reply_markup,
+        "business_connection_id chat_id message_id inline_message_id reply_markup",
+    ),
     ("deleteMessage", messages.delete_message, "chat_id message_id"),
     (
         "sendChatAction",
@@ -57,7 +80,7 @@ _ALL: tuple[tuple[str, Handler | None, str], ...] = (
     ("getChat", chats.get_chat, "chat_id"),
     ("getChatMember", chats.get_chat_member, "chat_id user_id"),
     ("getChatAdministrators", chats.get_chat_administrators, "chat_id return_bots"),
-    ("getFile", chats.get_file, "file_id"),
+    ("getFile", files.get_file, "file_id"),
 )
 
 METHODS: dict[str, Method] = {

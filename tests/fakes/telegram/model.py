@@ -99,6 +99,51 @@ class Entity:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Upload:
+    """A file in the body of a call."""
+
+    name: str
+    media_type: str
+    content: bytes = field(repr=False)
+
+    def json(self) -> JsonObject:
+        """For the record of calls."""
+        return {"file_name": self.name, "content_type": self.media_type, "size": len(self.content)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Media:
+    """The file of a message. `kind` is the field of the Message object that tells of it."""
+
+    kind: str
+    file_id: str
+    name: str = ""
+    media_type: str = ""
+    content: bytes = field(default=b"", repr=False)
+    size: tuple[int, int] = (90, 60)
+    """Width and height in pixels, where it has any."""
+
+    def json(self) -> JsonValue:
+        width, height = self.size
+        whole: JsonObject = {
+            "file_id": self.file_id,
+            "file_unique_id": f"u{self.file_id}",
+            "file_size": len(self.content),
+        }
+        if self.kind == "photo":
+            small: JsonObject = {"file_id": f"{self.file_id}.small", "file_unique_id": f"s{self.file_id}"}
+            return [{**small, "width": 30, "height": 20, "file_size": 9}, {**whole, "width": width, "height": height}]
+        if self.kind == "video_note":
+            return {**whole, "length": width, "duration": 3}
+        named: JsonObject = {"file_name": self.name or None, "mime_type": self.media_type or None}
+        shown: JsonObject = {"width": width, "height": height} if self.kind in {"video", "animation"} else {}
+        lasting: JsonObject = {} if self.kind == "document" else {"duration": 3}
+        if self.kind == "voice":
+            del named["file_name"]
+        return present({**whole, **named, **shown, **lasting})
+
+
+@dataclass(frozen=True, kw_only=True)
 class Edit:
     """What a message said before an edit, and when (server clock) it was replaced."""
 
@@ -117,6 +162,10 @@ class Message:
     at: float
     text: str | None = None
     entities: tuple[Entity, ...] = ()
+    caption: str | None = None
+    caption_entities: tuple[Entity, ...] = ()
+    media: Media | None = None
+    media_group_id: str | None = None
     sender: User | None = None
     sender_chat: Chat | None = None
     by_our_bot: bool = False
@@ -172,7 +221,7 @@ class ChatView:
 
     @property
     def bot_texts(self) -> tuple[str, ...]:
-        return tuple(message.text or "" for message in self.from_bot)
+        return tuple(message.text or message.caption or "" for message in self.from_bot)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,14 +9,16 @@ from collections.abc import Mapping
 from urllib.parse import parse_qsl
 
 from tests.fakes.telegram.errors import ApiError, bad_request
-from tests.fakes.telegram.model import JsonObject, JsonValue
+from tests.fakes.telegram.model import JsonObject, JsonValue, Upload
 
 _STRUCTURED = frozenset(
     {
         "allowed_updates",
+        "caption_entities",
         "commands",
         "entities",
         "link_preview_options",
+        "media",
         "message_ids",
         "reaction",
         "reply_markup",
@@ -42,12 +44,14 @@ _FLAGS = frozenset(
     {
         "allow_paid_broadcast",
         "allow_sending_without_reply",
+        "disable_content_type_detection",
         "disable_notification",
         "disable_web_page_preview",
         "drop_pending_updates",
         "is_big",
         "protect_content",
         "show_alert",
+        "supports_streaming",
     }
 )
 
@@ -93,10 +97,11 @@ def _normalised(name: str, value: JsonValue) -> JsonValue:
 class Params:
     """One call's parameters by name. Every getter raises `ApiError` (rule "params") for a value of the wrong type."""
 
-    def __init__(self, values: JsonObject, number: int) -> None:
-        """`number` is the call's place in the journal."""
+    def __init__(self, values: JsonObject, number: int, uploads: Mapping[str, Upload] | None = None) -> None:
+        """`number` is the call's place in the journal; `uploads` are the files of its body, by their names there."""
         self.values = values
         self.number = number
+        self.uploads = uploads or {}
 
     def text(self, name: str) -> str | None:
         value = self.values.get(name)

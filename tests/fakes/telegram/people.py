@@ -6,6 +6,7 @@ from typing import TypedDict, Unpack
 
 from tests.fakes.telegram.chats import member_json
 from tests.fakes.telegram.markup import callback_values
+from tests.fakes.telegram.messages import GENERAL
 from tests.fakes.telegram.model import (
     CHANNEL_BOT_ID,
     GROUP_ANONYMOUS_BOT_ID,
@@ -28,7 +29,7 @@ class MessageOptions(TypedDict, total=False):
     """`date` is in Unix seconds. `extra` holds further fields of the Message object, such as "photo" or "quote".
 
     A thread id that the chat does not know yet becomes known. `is_topic_message` defaults to whether the chat is a
-    forum.
+    forum or private. In a forum's topic, what replies to nothing replies to the message that opened the topic.
     """
 
     entities: Sequence[Entity]
@@ -104,46 +105,47 @@ class People:
         body: JsonObject = {"forum_topic_created": {"name": name, "icon_color": 7322096}}
         with self.platform.lock:
             room = self.platform.room(chat.id)
+            room.last_message_id = max(room.last_message_id, GENERAL)
             thread_id = room.last_message_id + 1
             room.threads.add(thread_id)
-            self.service(chat, user, body, message_thread_id=thread_id)
+            self.service(chat, user, body, message_thread_id=thread_id, reply_to=0)
             return thread_id
 
     def say(self, chat: Chat, user: User, text: str | None, **options: Unpack[MessageOptions]) -> Said:
         """Somebody writes. Commands, mentions, hashtags and links in the text get their entities by themselves."""
         with self.platform.lock:
             self.platform.room(chat.id).statuses.setdefault(user.id, "member")
-        return self._post(chat, self._message(chat, text, options, sender=user))
+        return self.posted(chat, self.draft_of(chat, text, options, sender=user))
 
     def say_anonymously(self, group: Chat, text: str, **options: Unpack[MessageOptions]) -> Said:
         """An anonymous administrator writes: GroupAnonymousBot with the group as sender_chat."""
         sender = User(id=GROUP_ANONYMOUS_BOT_ID, first_name="Group", username="GroupAnonymousBot", is_bot=True)
-        return self._post(group, self._message(group, text, options, sender=sender, sender_chat=group))
+        return self.posted(group, self.draft_of(group, text, options, sender=sender, sender_chat=group))
 
     def say_as_channel(self, group: Chat, channel: Chat, text: str, **options: Unpack[MessageOptions]) -> Said:
         """Somebody writes in a group on behalf of a channel: Channel Bot with the channel as sender_chat."""
         sender = User(id=CHANNEL_BOT_ID, first_name="Channel", username="Channel_Bot", is_bot=True)
-        return self._post(group, self._message(group, text, options, sender=sender, sender_chat=channel))
+        return self.posted(group, self.draft_of(group, text, options, sender=sender, sender_chat=channel))
 
     def say_without_from(self, chat: Chat, sender_chat: Chat, text: str, **options: Unpack[MessageOptions]) -> Said:
         """A message that has a sender_chat and no `from`."""
-        return self._post(chat, self._message(chat, text, options, sender_chat=sender_chat))
+        return self.posted(chat, self.draft_of(chat, text, options, sender_chat=sender_chat))
 
     def channel_post(self, channel: Chat, text: str, **options: Unpack[MessageOptions]) -> Said:
-        return self._post(channel, self._message(channel, text, options, sender_chat=channel))
+        return self.posted(channel, self.draft_of(channel, text, options, sender_chat=channel))
 
     def auto_forward(self, group: Chat, channel: Chat, text: str, **options: Unpack[MessageOptions]) -> Said:
         """A channel post arrives in the linked discussion group, from the account 777000."""
         sender = User(id=SERVICE_ACCOUNT_ID, first_name="Telegram")
-        message = self._message(group, text, options, sender=sender, sender_chat=channel)
+        message = self.draft_of(group, text, options, sender=sender, sender_chat=channel)
         origin: JsonObject = {"type": "channel", "chat": channel.json(), "message_id": 1, "date": message.date}
         extra: JsonObject = {"is_automatic_forward": True, "forward_origin": origin}
-        return self._post(group, replace(message, extra={**extra, **message.extra}))
+        return self.posted(group, replace(message, extra={**extra, **message.extra}))
 
     def service(self, chat: Chat, user: User | None, body: JsonObject, **options: Unpack[MessageOptions]) -> Said:
         """A service message, such as {"pinned_message": ...} or {"new_chat_title": ...}."""
-        message = self._message(chat, None, options, sender=user)
-        return self._post(chat, replace(message, extra={**message.extra, **body}))
+        message = self.draft_of(chat, None, options, sender=user)
+        return self.posted(chat, replace(message, extra={**message.extra, **body}))
 
     def join(self, chat: Chat, user: User) -> Said:
         with self.platform.lock:
@@ -274,7 +276,7 @@ class People:
             }
             return self._update("my_chat_member", body)
 
-    def _message(
+    def draft_of(
         self,
         chat: Chat,
         text: str | None,
@@ -284,6 +286,7 @@ class People:
         sender_chat: Chat | None = None,
     ) -> Message:
         thread_id = options.get("message_thread_id")
+        in_topic = options.get("is_topic_message", thread_id is not None and (chat.is_forum or chat.type == "private"))
         body, entities = (None, ()) if text is None else finished_text(text, options.get("entities", ()))
         return Message(
             chat_id=chat.id,
@@ -294,13 +297,13 @@ class People:
             entities=entities,
             sender=sender,
             sender_chat=sender_chat,
-            reply_to=options.get("reply_to"),
+            reply_to=options.get("reply_to", thread_id if in_topic and chat.is_forum else None),
             thread_id=thread_id,
-            is_topic_message=options.get("is_topic_message", chat.is_forum and thread_id is not None),
+            is_topic_message=in_topic,
             extra=options.get("extra", {}),
         )
 
-    def _post(self, chat: Chat, message: Message) -> Said:
+    def posted(self, chat: Chat, message: Message) -> Said:
         with self.platform.lock:
             room = self.platform.room(chat.id)
             if message.thread_id is not None:

@@ -6,8 +6,9 @@ Everything here is used under `Platform.lock`, from the server's loop and from t
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from tests.fakes.telegram.entities import find_entities
 from tests.fakes.telegram.errors import ApiError, bad_request, forbidden, migrated
@@ -21,6 +22,7 @@ from tests.fakes.telegram.model import (
     Entity,
     JsonObject,
     JsonValue,
+    Media,
     Message,
     User,
     Violation,
@@ -57,6 +59,8 @@ class Webhook:
     secret_token: str | None = None
     max_connections: int = 40
     ip_address: str | None = None
+    last_error_date: int | None = None
+    last_error_message: str | None = None
 
 
 class Journal:
@@ -98,6 +102,7 @@ class Platform:
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
         limits: FloodLimits | None = None,
+        local: Path | None = None,
     ) -> None:
         if not TOKEN.fullmatch(token):
             raise ValueError("a bot token looks like 123456789:AA-letters-and-digits")
@@ -117,6 +122,8 @@ class Platform:
         self.callbacks: dict[str, JsonObject] = {}
         self.answered_callbacks: list[JsonObject] = []
         self.files: dict[str, bytes] = {}
+        self.local = local
+        self._last_file = 0
         self.poll_number = 0
         self.waiting_polls: set[int] = set()
         self._listeners: list[Callable[[], None]] = []
@@ -177,6 +184,24 @@ class Platform:
         room.messages[kept.message_id] = kept
         return kept
 
+    def keep(self, media: Media) -> Media:
+        """Gives the file its id and makes it available to getFile; in local mode it is written down."""
+        self._last_file += 1
+        ending = media.name.rpartition(".")[2] if "." in media.name else "bin"
+        kept = replace(media, file_id=f"{media.kind}s/file_{self._last_file}.{ending}")
+        self.files[kept.file_id] = kept.content
+        if self.local is not None:
+            path = self.local_path(kept.file_id)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(kept.content)
+        return kept
+
+    def local_path(self, file_id: str) -> Path:
+        """Where a server in local mode keeps a file: below a folder that is called as the token."""
+        if self.local is None:
+            raise ValueError("this server is not in local mode")
+        return self.local / self.token / file_id
+
     def visible_draft(self, room: Room) -> Draft | None:
         if room.draft is None or self.clock() - room.draft.at >= DRAFT_S:
             return None
@@ -197,18 +222,20 @@ class Platform:
         replied = room.messages.get(message.reply_to or 0)
         if deep and replied is not None and not replied.deleted:
             body["reply_to_message"] = self.message_json(replied, deep=False)
-        if message.text is not None:
-            body["text"] = message.text
-        if entities := self._all_entities(message):
-            body["entities"] = [entity.json() for entity in entities]
+        if message.media is not None:
+            body[message.media.kind] = message.media.json()
+        if message.media_group_id is not None:
+            body["media_group_id"] = message.media_group_id
+        for key, words, given in (
+            ("", message.text, message.entities),
+            ("caption_", message.caption, message.caption_entities),
+        ):
+            if words is not None:
+                body["caption" if key else "text"] = words
+            if entities := _all_entities(words or "", given):
+                body[f"{key}entities"] = [entity.json() for entity in entities]
         body.update(present({"edit_date": message.edit_date, "reply_markup": _inline(message.reply_markup)}))
         return {**body, **message.extra}
-
-    @staticmethod
-    def _all_entities(message: Message) -> list[Entity]:
-        text = message.text or ""
-        both = [*message.entities, *find_entities(text, message.entities)]
-        return sorted(both, key=lambda entity: (entity.offset, -entity.length))
 
     def status_of(self, room: Room, user_id: int) -> str:
         default = "member" if room.chat.type == "private" else "left"
@@ -217,6 +244,11 @@ class Platform:
     def refuse(self, number: int, error: ApiError) -> None:
         if error.rule is not None:
             self.journal.violated(error.rule, self.journal.calls[number], error.description)
+
+
+def _all_entities(text: str, given: Sequence[Entity]) -> list[Entity]:
+    both = [*given, *find_entities(text, given)]
+    return sorted(both, key=lambda entity: (entity.offset, -entity.length))
 
 
 def _inline(markup: JsonObject | None) -> JsonObject | None:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from tests.fakes.telegram.errors import ApiError, bad_request, conflict, unauthorized
 from tests.fakes.telegram.model import JsonObject, JsonValue
@@ -13,6 +14,7 @@ MAX_TIMEOUT_S = 50  # telegram-bot-api cuts longer polls to this
 OTHER_POLLER = "terminated by other getUpdates request; make sure that only one bot instance is running"
 WEBHOOK_ACTIVE = "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
 _SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
+PORTS = frozenset({None, 443, 80, 88, 8443})  # https://core.telegram.org/bots/api#setwebhook
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +82,8 @@ def set_webhook(platform: Platform, params: Params) -> JsonValue:
         return delete_webhook(platform, params)
     if not url.startswith("https://"):
         raise _bad_webhook("An HTTPS URL must be provided for webhook")
+    if urlsplit(url).port not in PORTS:
+        raise _bad_webhook("Webhook can be set up only on ports 80, 88, 443 or 8443")
     secret = params.text("secret_token")
     if secret is not None and not _SECRET.fullmatch(secret):
         raise bad_request("secret token contains unallowed characters", rule="webhook")
@@ -92,6 +96,7 @@ def set_webhook(platform: Platform, params: Params) -> JsonValue:
     platform.webhook = Webhook(
         url=url, secret_token=secret, max_connections=connections, ip_address=params.text("ip_address")
     )
+    platform.changed()
     return True
 
 
@@ -116,5 +121,8 @@ def get_webhook_info(platform: Platform, _params: Params) -> JsonValue:
         info["max_connections"] = platform.webhook.max_connections
     if platform.webhook.ip_address is not None:
         info["ip_address"] = platform.webhook.ip_address
+    if platform.webhook.last_error_date is not None:
+        info["last_error_date"] = platform.webhook.last_error_date
+        info["last_error_message"] = platform.webhook.last_error_message
     allowed: list[JsonValue] = [*sorted(platform.updates.allowed)]
     return {**info, "allowed_updates": allowed}

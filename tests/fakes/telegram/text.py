@@ -13,15 +13,17 @@ from tests.fakes.telegram.model import Entity
 from tests.fakes.telegram.utf16 import utf16_length
 
 MAX_TEXT_UTF16 = 4096  # https://core.telegram.org/bots/api#sendmessage: "1-4096 characters after entities parsing"
+MAX_CAPTION_UTF16 = 1024  # https://core.telegram.org/bots/api#sendphoto: "0-1024 characters after entities parsing"
 MAX_TEXT_BYTES = 32_768  # telegram-bot-api refuses longer input before it parses anything
 
 _REMOVED = frozenset("\r\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u0333\u033f\u030a")
 
 
 def finished_text(
-    text: str, entities: Sequence[Entity], *, may_be_empty: bool = False
+    text: str, entities: Sequence[Entity], *, may_be_empty: bool = False, caption: bool = False
 ) -> tuple[str, tuple[Entity, ...]]:
-    """The text as it is stored, with its entities moved along. Raises `ApiError` where Telegram refuses it."""
+    """The text or caption as it is stored, with its entities moved along. Raises `ApiError` where Telegram refuses
+    it."""
     if any("\ud800" <= char <= "\udfff" for char in text):
         raise bad_request("strings must be encoded in UTF-8", rule="surrogate")
     if len(text.encode()) > MAX_TEXT_BYTES:
@@ -32,8 +34,8 @@ def finished_text(
     if not is_visible(trimmed) and not may_be_empty:
         reason = "text must be non-empty" if text and not trimmed else "message text is empty"
         raise bad_request(reason, rule="empty")
-    if utf16_length(trimmed) > MAX_TEXT_UTF16:
-        raise bad_request("message is too long", rule="too_long")
+    if utf16_length(trimmed) > (MAX_CAPTION_UTF16 if caption else MAX_TEXT_UTF16):
+        raise bad_request(f"message {'caption ' if caption else ''}is too long", rule="too_long")
     return trimmed, tuple(sorted(kept, key=lambda entity: (entity.offset, -entity.length, entity.type)))
 
 

@@ -102,6 +102,15 @@ class UpdateQueue:
         del self._again[:limit]
         return bodies + [waiting.body for waiting in self._pending[: limit - len(bodies)]]
 
+    def delivered(self, update_id: int) -> None:
+        """A webhook took it."""
+        self._pending = [waiting for waiting in self._pending if waiting.update_id != update_id]
+
+    def pending(self) -> list[JsonObject]:
+        """All that waits, in the order of the ids."""
+        self._expire()
+        return [waiting.body for waiting in self._pending]
+
     def clear(self) -> None:
         self._pending.clear()
         self._again.clear()

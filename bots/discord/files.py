@@ -1,0 +1,70 @@
+"""What comes with a message beside its text: https://docs.discord.com/developers/resources/message#attachment-object.
+
+Addresses of files run out after a day, so an `Attachment` names the message that holds the file, and whoever fetches it
+asks that message for a fresh address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from bots.discord.reading import Json, Unreadable, get, is_snowflake, objects, one_line, opt, snowflake, storable
+from core.vocabulary import Attachment, FileKind
+
+_VOICE: Final = 1 << 13
+"""IS_VOICE_MESSAGE: https://docs.discord.com/developers/resources/message#message-object-message-flags."""
+_KINDS: Final = {"image": FileKind.IMAGE, "audio": FileKind.AUDIO, "video": FileKind.VIDEO}
+
+
+def attachments(holder: Json, said: Json) -> Iterator[Attachment]:
+    """The files of a message. `said` is the message itself, or the one that `holder` hands on."""
+    spoken = bool((opt(said, "flags", int) or 0) & _VOICE)
+    for file in objects(said, "attachments"):
+        media_type = (opt(file, "content_type", str) or "").partition(";")[0].strip().lower()
+        kind = _KINDS.get(media_type.partition("/")[0], FileKind.FILE)
+        size = opt(file, "size", int)
+        yield Attachment(
+            kind=FileKind.VOICE if spoken and kind is FileKind.AUDIO else kind,
+            ref="/".join((snowflake(holder, "channel_id"), snowflake(holder, "id"), snowflake(file, "id"))),
+            name=one_line(opt(file, "filename", str) or ""),
+            media_type=storable(media_type),
+            size=size if size is not None and size >= 0 else None,
+        )
+
+
+def told(said: Json) -> Iterator[str]:
+    """What is neither text nor a file, in words."""
+    for sticker in objects(said, "sticker_items"):
+        yield f"[Sticker: {one_line(opt(sticker, 'name', str) or '')}]"
+    poll = opt(said, "poll", dict)
+    if poll is not None:
+        yield _poll(poll)
+
+
+def _poll(poll: Json) -> str:
+    question = opt(opt(poll, "question", dict) or {}, "text", str) or ""
+    answers = [opt(opt(one, "poll_media", dict) or {}, "text", str) or "" for one in objects(poll, "answers")]
+    return one_line(f"[Poll: {question} {' / '.join(answer for answer in answers if answer)}]")
+
+
+def file_address(ref: str, message: object) -> str | None:
+    """The fresh address of a file in the message that holds it; None if it is not there any more."""
+    wanted = ref.rpartition("/")[2]
+    if not isinstance(message, dict):
+        return None
+    try:
+        shown = [message, *(get(one, "message", dict) for one in objects(message, "message_snapshots"))]
+        found = [file for one in shown for file in objects(one, "attachments") if file.get("id") == wanted]
+        return get(found[0], "url", str) if found else None
+    except Unreadable:
+        return None
+
+
+def holder(ref: str) -> tuple[str, str] | None:
+    """The channel and the message that hold a file; None if `ref` is none of ours."""
+    match ref.split("/"):
+        case [channel, message, file] if is_snowflake(channel) and is_snowflake(message) and is_snowflake(file):
+            return channel, message
+        case _:
+            return None

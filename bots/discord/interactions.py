@@ -1,0 +1,220 @@
+"""What people do with the bot's own things: commands, buttons, the entry in a message's menu, and its form. Pure; no
+JSON makes it raise.
+
+https://docs.discord.com/developers/interactions/receiving-and-responding. Each has an id, which an answer replies to,
+and a token, with which it is answered for a quarter of an hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bots.discord.files import attachments
+from bots.discord.inbound import Scene, Us, address, quoted, sender
+from bots.discord.reading import Json, Unreadable, get, is_snowflake, made_at, objects, opt, snowflake, storable
+from core.ports import CommandHelp, Principal
+from core.vocabulary import Address, ChatKind, EventId, Message, MessageId, Press, Sender
+
+COMMAND, COMPONENT, AUTOCOMPLETE, FORM = 2, 3, 4, 5
+SLASH, MESSAGE_MENU = 1, 3
+"""https://docs.discord.com/developers/interactions/application-commands#application-command-object-application-command-types"""
+
+BUTTON_PREFIX: Final = "fd:"
+"""What tells our buttons from anybody's: what follows is the button's data, so none is kept here over a restart."""
+FORM_PREFIX: Final = "fd-ask:"
+QUESTION: Final = "question"
+_TEXT_INPUT: Final = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Token:
+    """What an interaction is answered with."""
+
+    interaction: str
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"Token(interaction={self.interaction!r})"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """A command, or a filled form: a message, answered at the interaction. `private`: for the one who asked."""
+
+    token: Token
+    message: Message
+    private: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pressed:
+    token: Token
+    press: Press
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Typing:
+    """Somebody types the argument of a command and would like suggestions."""
+
+    token: Token
+    principal: Principal
+    command: str
+    typed: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asking:
+    """Somebody picked our entry in the menu of a message, and is to be asked for the question."""
+
+    token: Token
+    target: Json
+
+    @property
+    def name(self) -> str:
+        """What the form is called, so that its answer finds the message again."""
+        return f"{FORM_PREFIX}{self.target.get('channel_id')}/{self.target.get('id')}"
+
+
+Use = Said | Pressed | Typing | Asking
+
+
+def read(data: object, us: Us, scene: Scene, commands: Mapping[str, CommandHelp]) -> Use | None:
+    """What an interaction means to us. One that can't be read is None: nobody could answer it, and within seconds its
+    sender is told so by Discord."""
+    if not isinstance(data, dict):
+        return None
+    try:
+        match opt(data, "type", int):
+            case 2:
+                return _command(data, us, scene, commands)
+            case 3:
+                return _pressed(data, us, scene)
+            case 4:
+                return _typing(data, us, scene)
+            case _:
+                return None
+    except Unreadable:
+        return None
+
+
+def asked_about(data: object) -> tuple[str, str] | None:
+    """The channel and the message that a filled form is about; None if it is no form of ours."""
+    if not isinstance(data, dict) or data.get("type") != FORM:
+        return None
+    try:
+        name = get(get(data, "data", dict), "custom_id", str)
+    except Unreadable:
+        return None
+    if not name.startswith(FORM_PREFIX):
+        return None
+    channel, _, message = name.removeprefix(FORM_PREFIX).partition("/")
+    return (channel, message) if is_snowflake(channel) and is_snowflake(message) else None
+
+
+def submitted(data: object, us: Us, scene: Scene, target: Json | None) -> Said | None:
+    """A filled form. `target` is the message that it is about, None if that is gone."""
+    if not isinstance(data, dict):
+        return None
+    try:
+        said = _said(data, us, scene, storable(_answer(get(data, "data", dict))).strip(), private=False)
+        if target is None:
+            return said
+        files = tuple(attachments(target, target))
+        return replace(said, message=replace(said.message, quote=quoted(target, us, scene), attachments=files))
+    except Unreadable:
+        return None
+
+
+def channel_of(data: object) -> Json | None:
+    """The channel as the interaction tells of it, with its server; None if it tells of none."""
+    if not isinstance(data, dict) or not isinstance(data.get("channel"), dict):
+        return None
+    return {**data["channel"], "guild_id": data.get("guild_id")}
+
+
+def _command(data: Json, us: Us, scene: Scene, commands: Mapping[str, CommandHelp]) -> Use | None:
+    chosen = get(data, "data", dict)
+    name = get(chosen, "name", str)
+    if opt(chosen, "type", int) == MESSAGE_MENU:
+        messages = opt(opt(chosen, "resolved", dict) or {}, "messages", dict) or {}
+        target = opt(messages, get(chosen, "target_id", str), dict)
+        return Asking(token=_token(data), target=target) if target is not None else None
+    given = [str(one["value"]) for one in objects(chosen, "options") if isinstance(one.get("value"), str | int | float)]
+    text = storable(" ".join((f"/{name}", *given))).strip()
+    help_ = commands.get(name)
+    return _said(data, us, scene, text, private=help_ is not None and help_.private)
+
+
+def _said(data: Json, us: Us, scene: Scene, text: str, *, private: bool) -> Said:
+    token = _token(data)
+    where, kind = _where(us, scene)
+    message = Message(
+        event=EventId(token.interaction),
+        message=MessageId(token.interaction),
+        address=replace(where, reply_to=MessageId(token.interaction)),
+        kind=kind,
+        sender=_sender(data),
+        text=text,
+        sent_at=made_at(token.interaction),
+        addressed=True,
+        within=scene.place.guild or "",
+    )
+    return Said(token=token, message=message, private=private)
+
+
+def _pressed(data: Json, us: Us, scene: Scene) -> Pressed | None:
+    name = get(get(data, "data", dict), "custom_id", str)
+    if not name.startswith(BUTTON_PREFIX):
+        return None
+    token = _token(data)
+    where, kind = _where(us, scene)
+    press = Press(
+        event=EventId(token.interaction),
+        address=where,
+        kind=kind,
+        sender=_sender(data),
+        data=storable(name.removeprefix(BUTTON_PREFIX)),
+        pressed_at=made_at(token.interaction),
+        handle=f"{token.interaction}/{token.secret}",
+    )
+    return Pressed(token=token, press=press)
+
+
+def _typing(data: Json, us: Us, scene: Scene) -> Typing | None:
+    chosen = get(data, "data", dict)
+    focused = next((one for one in objects(chosen, "options") if one.get("focused") is True), None)
+    if focused is None:
+        return None
+    where, kind = _where(us, scene)
+    return Typing(
+        token=_token(data),
+        principal=Principal(address=where, kind=kind, sender=_sender(data)),
+        command=get(chosen, "name", str),
+        typed=storable(str(focused.get("value") or "")),
+    )
+
+
+def _where(us: Us, scene: Scene) -> tuple[Address, ChatKind]:
+    return address(us, scene.place, None)
+
+
+def _sender(data: Json) -> Sender:
+    """In a server the member who did it, in a direct chat the user."""
+    member = opt(data, "member", dict)
+    user = get(member, "user", dict) if member is not None else get(data, "user", dict)
+    return sender(user, member)
+
+
+def _token(data: Json) -> Token:
+    return Token(interaction=snowflake(data, "id"), secret=get(data, "token", str))
+
+
+def _answer(form: Json) -> str:
+    """What was written into the form: text inputs stand in rows, in newer clients in labels."""
+    rows = list(objects(form, "components"))
+    inputs = [one for row in rows for one in objects(row, "components")]
+    inputs += [inner for row in rows if (inner := opt(row, "component", dict)) is not None]
+    written = [opt(one, "value", str) or "" for one in inputs if opt(one, "type", int) == _TEXT_INPUT]
+    return "\n".join(written)

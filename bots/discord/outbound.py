@@ -1,0 +1,107 @@
+"""From a `Delivery` to what Discord's API takes. Pure. https://docs.discord.com/developers/resources/message"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+from bots.discord import markup
+from bots.discord.interactions import BUTTON_PREFIX
+from bots.discord.places import UPLOAD_BYTES
+from core.vocabulary import Address, Button, Capabilities, Delivery, Pace, TextUnit
+
+CAPABILITIES: Final = Capabilities(
+    text_limit=markup.LIMIT,
+    text_unit=TextUnit.CODE_POINTS,
+    # Discord announces its limits with each answer (https://docs.discord.com/developers/topics/rate-limits); for sends
+    # and for edits it has long been 5 in 5 s and channel, each by itself, and 50 calls a second in all.
+    edit_interval_s=1.25,
+    direct_pace=Pace(interval_s=1.25, burst=3),
+    group_pace=Pace(interval_s=1.25, burst=3),
+    account_pace=Pace(interval_s=1 / 40, burst=5),
+    typing_interval_s=9.0,  # it lasts 10 s: https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
+    buttons=True,
+    download_limit_bytes=500 * 1024 * 1024,  # what people may upload with Nitro
+    upload_limit_bytes=UPLOAD_BYTES,
+    caption_limit=markup.LIMIT,
+    # A nonce is recognised for "the past few minutes" (the page above, `enforce_nonce`). The last repeat goes out up to
+    # a minute after this.
+    idempotent_for_s=60.0,
+)
+
+FILES_PER_MESSAGE: Final = 10
+EPHEMERAL: Final = 1 << 6
+_SUPPRESS_EMBEDS: Final = 1 << 2
+"""Previews of links would ask strangers' servers for whatever address a model writes."""
+_BUTTONS_IN_ROW: Final = 5
+_ROW, _BUTTON = 1, 2
+_STYLES: Final = {"plain": 2, "good": 3, "bad": 4}
+_NONCE_CHARACTERS: Final = 25
+
+
+def channel_of(address: Address) -> str:
+    """Where it is sent to: a thread is a channel of its own."""
+    return address.thread or address.chat
+
+
+def nonce(salt: str, delivery: Delivery) -> str:
+    """The same for each try of a delivery, and another for every other delivery, also those of another desk with the
+    same account: `salt` is the desk's own."""
+    address = delivery.address
+    named = "\0".join((salt, address.bot, address.chat, address.thread or "", str(delivery.id)))
+    return hashlib.sha256(named.encode()).hexdigest()[:_NONCE_CHARACTERS]
+
+
+def message(delivery: Delivery, salt: str) -> dict[str, object]:
+    """A new message. A question that was deleted meanwhile is not pointed at, and nobody but its author is pinged."""
+    made = {**_said(delivery), "nonce": nonce(salt, delivery), "enforce_nonce": True, "flags": _SUPPRESS_EMBEDS}
+    if delivery.address.reply_to is not None:
+        made["message_reference"] = {"message_id": delivery.address.reply_to, "fail_if_not_exists": False}
+    return made
+
+
+def edit(delivery: Delivery) -> dict[str, object]:
+    """The new state of a message; its files stay."""
+    return _said(delivery)
+
+
+def answer(delivery: Delivery, *, private: bool) -> dict[str, object]:
+    """What an interaction is answered with, first or later."""
+    return {**_said(delivery), "flags": _SUPPRESS_EMBEDS | (EPHEMERAL if private else 0)}
+
+
+def whisper(text: str) -> dict[str, object]:
+    """A word for the one who pressed a button."""
+    shown = markup.render(text)[: markup.LIMIT]
+    return {"content": shown, "flags": _SUPPRESS_EMBEDS | EPHEMERAL, "allowed_mentions": _nobody()}
+
+
+def described(delivery: Delivery) -> list[dict[str, object]]:
+    """The files of a message, by the numbers under which they are uploaded."""
+    return [{"id": number, "filename": file.name} for number, file in enumerate(delivery.files)]
+
+
+def _said(delivery: Delivery) -> dict[str, object]:
+    return {
+        "content": markup.render(delivery.text),
+        "allowed_mentions": {**_nobody(), "replied_user": True},
+        "components": _rows(delivery.buttons),
+    }
+
+
+def _nobody() -> dict[str, object]:
+    """https://docs.discord.com/developers/resources/message#allowed-mentions-object"""
+    return {"parse": []}
+
+
+def _rows(buttons: Sequence[Button]) -> list[dict[str, object]]:
+    made = [
+        {"type": _BUTTON, "style": _STYLES[one.style], "label": one.label, "custom_id": f"{BUTTON_PREFIX}{one.data}"}
+        for one in buttons
+    ]
+    return [{"type": _ROW, "components": row} for row in _in_rows(made)]
+
+
+def _in_rows(buttons: list[dict[str, object]]) -> list[list[dict[str, object]]]:
+    return [buttons[at : at + _BUTTONS_IN_ROW] for at in range(0, len(buttons), _BUTTONS_IN_ROW)]

@@ -1,0 +1,95 @@
+"""Reading Discord's JSON (https://docs.discord.com/developers/reference): what is missing or wrong has one error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final, TypeVar
+
+Json = Mapping[str, object]
+_T = TypeVar("_T")
+
+EPOCH_MS: Final = 1_420_070_400_000
+"""The first second of 2015, from which snowflakes count milliseconds."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_SNOWFLAKE: Final = 2**64 - 1
+_DIGITS: Final = re.compile(r"[0-9]{1,20}", re.ASCII)
+_UNSTORABLE: Final = re.compile("[\ud800-\udfff\x00]")  # lone surrogates have no UTF-8, PostgreSQL has no NUL
+
+
+class Unreadable(Exception):
+    """A field that is read is missing or has a wrong type; the text names it and holds nothing of its value."""
+
+
+def opt(record: Json, key: str, wanted: type[_T]) -> _T | None:
+    """The field, or None where it is missing or null."""
+    value = record.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+        raise Unreadable(f"{key} has a wrong type")
+    return value
+
+
+def get(record: Json, key: str, wanted: type[_T]) -> _T:
+    value = opt(record, key, wanted)
+    if value is None:
+        raise Unreadable(f"{key} is missing")
+    return value
+
+
+def objects(record: Json, key: str) -> Iterator[Json]:
+    """The objects of a list; a missing list has none."""
+    for one in opt(record, key, list) or ():
+        if not isinstance(one, dict):
+            raise Unreadable(f"{key} holds something else than objects")
+        yield one
+
+
+def is_snowflake(value: object) -> bool:
+    return isinstance(value, str) and _DIGITS.fullmatch(value) is not None and int(value) <= _MOST_SNOWFLAKE
+
+
+def snowflake(record: Json, key: str) -> str:
+    """An id, as Discord writes it: decimal digits of 64 bits."""
+    value = get(record, key, str)
+    if not is_snowflake(value):
+        raise Unreadable(f"{key} is no id")
+    return value
+
+
+def opt_snowflake(record: Json, key: str) -> str | None:
+    return None if record.get(key) is None else snowflake(record, key)
+
+
+def made_at(snowflake: str) -> datetime:
+    """When Discord made the thing with this id."""
+    return _EPOCH + timedelta(milliseconds=(int(snowflake) >> 22) + EPOCH_MS)
+
+
+def snowflake_of(moment: datetime) -> str:
+    """Less than every id that was made from `moment` on."""
+    since_ms = (moment - _EPOCH) // timedelta(milliseconds=1) - EPOCH_MS
+    return str(max(0, (since_ms << 22) - 1))
+
+
+def time(record: Json, key: str) -> datetime:
+    """An ISO 8601 timestamp with its zone."""
+    try:
+        told = datetime.fromisoformat(get(record, key, str))
+        if told.tzinfo is not None:
+            return told.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise Unreadable(f"{key} is no time") from None
+    raise Unreadable(f"{key} names no zone")
+
+
+def storable(text: str) -> str:
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def one_line(text: str) -> str:
+    """A name as it can stand within a line."""
+    return " ".join(storable(text).split())

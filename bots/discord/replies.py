@@ -1,0 +1,222 @@
+"""Answers to what people do with commands and buttons.
+
+https://docs.discord.com/developers/interactions/receiving-and-responding: each is acknowledged within three seconds,
+and can be answered for fifteen minutes after that. What is needed for it is kept here and not over a restart: then an
+answer is a plain message. In a server some answers are for one person only (ephemeral).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from bots.discord import outbound
+from bots.discord.http import Http
+from bots.discord.interactions import Token
+from bots.discord.reading import is_snowflake
+from bots.discord.sdk import discord
+from bots.discord.trouble import (
+    ALREADY_ACKNOWLEDGED,
+    INVALID_WEBHOOK_TOKEN,
+    UNKNOWN_INTERACTION,
+    UNKNOWN_MESSAGE,
+    UNKNOWN_WEBHOOK,
+    code_of,
+    in_our_words,
+)
+from core.errors import BotError, Rejected, Unknown
+from core.ports import Clock
+from core.vocabulary import ChatId, Delivery, DeliveryId, MessageId, ThreadId
+
+SUGGESTIONS, FORM = 8, 9
+_LATER, _LATER_SAME = 5, 6
+"""https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type"""
+
+_GOOD_FOR_S: Final = 15 * 60.0 - 30.0
+_TRIES: Final = 2
+_MOST: Final = 2_000
+_ACKNOWLEDGED_WITHIN_S: Final = 3.0
+_UNANSWERED_S: Final = 10.0
+_GONE: Final = frozenset({INVALID_WEBHOOK_TOKEN, UNKNOWN_WEBHOOK, UNKNOWN_INTERACTION})
+
+
+@dataclass(slots=True)
+class Open:
+    """One that can still be answered. `ready`: Discord took our acknowledgement, or refused it (then not `good`)."""
+
+    token: Token
+    private: bool
+    made_s: float
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
+    good: bool = False
+    filled: bool = False
+    """The first answer stands in the place of the waiting sign."""
+
+
+class Replies:
+    """All that are open, by id; on the main loop."""
+
+    def __init__(self, line: Http, application: str, clock: Clock) -> None:
+        self._line = line
+        self._application = application
+        self._clock = clock
+        self._open: OrderedDict[str, Open] = OrderedDict()
+        self._messages: OrderedDict[MessageId, Open] = OrderedDict()
+        """Whose answer a message is."""
+        self._last: dict[tuple[ChatId, ThreadId | None], tuple[Open, DeliveryId]] = {}
+        self._doubtful: OrderedDict[DeliveryId, None] = OrderedDict()
+
+    # taking them in
+
+    def expect(self, token: Token, *, private: bool) -> Open:
+        """One arrives. Before it is stored, since its answer may come as soon as it is."""
+        known = self._open.get(token.interaction)
+        if known is not None:
+            return known
+        opened = Open(token=token, private=private, made_s=self._clock.monotonic())
+        self._open[token.interaction] = opened
+        while len(self._open) > _MOST:
+            self._open.popitem(last=False)
+        return opened
+
+    async def acknowledge(self, opened: Open, *, button: bool, heard: bool) -> None:
+        """After it was stored. `heard`: somebody will answer. Else whoever asked sees that only for a moment."""
+        if opened.ready.is_set():
+            return
+        flags = outbound.EPHEMERAL if opened.private or not heard else 0
+        body: dict[str, object] = {"type": _LATER_SAME} if button else {"type": _LATER, "data": {"flags": flags}}
+        try:
+            await self.call_back(opened.token, body)
+            opened.good = True
+            opened.filled = button
+        except BotError:  # too late, or no network: what answers it is a plain message
+            self._open.pop(opened.token.interaction, None)
+        finally:
+            opened.ready.set()
+        if not heard and not button:
+            await self._clear_away(opened)
+
+    async def call_back(self, token: Token, body: object) -> None:
+        """The first answer, tried twice: Discord takes only one. Raises `BotError`."""
+        path = f"/interactions/{token.interaction}/{token.secret}/callback"
+        for attempt in range(_TRIES):
+            try:
+                with in_our_words():
+                    await self._line.whisper("POST", path, body)
+            except BotError as trouble:
+                if code_of(trouble) == ALREADY_ACKNOWLEDGED:
+                    break
+                if attempt + 1 == _TRIES or isinstance(trouble, Rejected):
+                    raise
+            else:
+                break
+
+    async def _clear_away(self, opened: Open) -> None:
+        """Nobody answers: the waiting sign goes."""
+        await self._clock.sleep(_UNANSWERED_S)
+        if opened.filled or not opened.good:
+            return
+        opened.filled = True
+        try:
+            with in_our_words():
+                await self._line.whisper("DELETE", self._path(opened, "/messages/@original"), None)
+        except BotError:
+            return
+
+    # answering
+
+    async def of(self, delivery: Delivery) -> Open | None:
+        """What the delivery answers, if that can be answered as such. Only the first part of a reply says so; the rest
+        of one that is for one person follows it there, part by part."""
+        address = delivery.address
+        where = (address.chat, address.thread)
+        last = self._last.pop(where, None)
+        if address.reply_to is not None:
+            found = self._open.get(address.reply_to)
+        else:
+            follows = last is not None and last[0].private and delivery.id == last[1] + 1
+            found = last[0] if last is not None and follows else None
+        if found is None or not await self._is_good(found):
+            return None
+        self._last[where] = (found, delivery.id)
+        return found
+
+    def of_message(self, message: MessageId) -> Open | None:
+        """The one whose answer this message is, while that can be changed."""
+        found = self._messages.get(message)
+        return found if found is not None and self._lasts(found) else None
+
+    async def of_press(self, handle: str) -> Open | None:
+        found = self._open.get(handle.partition("/")[0])
+        return found if found is not None and await self._is_good(found) else None
+
+    async def send(self, opened: Open, delivery: Delivery, files: Sequence[discord.File]) -> MessageId | None:
+        """None where that can't be answered any more. Raises `BotError`."""
+        body = outbound.answer(delivery, private=opened.private)
+        if files:
+            body["attachments"] = outbound.described(delivery)
+        try:
+            told = await self._say(opened, delivery, body, files)
+        except BotError as trouble:
+            if code_of(trouble) not in _GONE:
+                raise
+            self._open.pop(opened.token.interaction, None)
+            return None
+        opened.filled = True
+        message = told.get("id") if isinstance(told, dict) else None
+        if not isinstance(message, str) or not is_snowflake(message):
+            raise Unknown("the answer names no message")
+        self._messages[MessageId(message)] = opened
+        while len(self._messages) > _MOST:
+            self._messages.popitem(last=False)
+        return MessageId(message)
+
+    async def edit(self, opened: Open, message: str, body: object) -> None:
+        """Raises `BotError`."""
+        with in_our_words():
+            await self._line.whisper("PATCH", self._path(opened, f"/messages/{message}"), body)
+
+    async def follow(self, opened: Open, body: object) -> None:
+        """One more message. Raises `BotError`."""
+        with in_our_words():
+            await self._line.whisper("POST", self._path(opened, "?wait=true"), body)
+
+    async def _say(
+        self, opened: Open, delivery: Delivery, body: dict[str, object], files: Sequence[discord.File]
+    ) -> object:
+        """The first answer fills a place that is there, so it can be repeated. A later one can't: if nobody knows
+        whether it arrived, it is not tried again."""
+        if not opened.filled:
+            try:
+                with in_our_words():
+                    return await self._line.whisper("PATCH", self._path(opened, "/messages/@original"), body, files)
+            except BotError as trouble:
+                if code_of(trouble) != UNKNOWN_MESSAGE:
+                    raise
+        if delivery.id in self._doubtful:
+            raise Unknown("it may have arrived before")
+        try:
+            with in_our_words():
+                return await self._line.whisper("POST", self._path(opened, "?wait=true"), body, files)
+        except Unknown:
+            self._doubtful[delivery.id] = None
+            while len(self._doubtful) > _MOST:
+                self._doubtful.popitem(last=False)
+            raise
+
+    def _path(self, opened: Open, rest: str) -> str:
+        return f"/webhooks/{self._application}/{opened.token.secret}{rest}"
+
+    async def _is_good(self, opened: Open) -> bool:
+        try:
+            async with asyncio.timeout(_ACKNOWLEDGED_WITHIN_S + 1.0):
+                await opened.ready.wait()
+        except TimeoutError:
+            return False
+        return opened.good and self._lasts(opened)
+
+    def _lasts(self, opened: Open) -> bool:
+        return self._clock.monotonic() - opened.made_s < _GOOD_FOR_S

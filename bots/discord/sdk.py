@@ -1,0 +1,13 @@
+"""discord.py, loaded without a word: on Python 3.11 its voice part warns of a module that goes with 3.13."""
+
+from __future__ import annotations
+
+import warnings
+
+with warnings.catch_warnings():
+    warnings.filterwarnings("ignore", "'audioop' is deprecated", DeprecationWarning)
+    import discord
+    from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+    from discord.http import HTTPClient, Ratelimit, Route, json_or_text
+
+__all__ = ["DiscordWebSocket", "HTTPClient", "Ratelimit", "ReconnectWebSocket", "Route", "discord", "json_or_text"]

@@ -1,0 +1,80 @@
+"""Tables as text of fixed width, since Discord has none."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Final
+
+_WIDEST: Final = 40
+"""A column's padding goes up to this many places, so that one long cell can't fill a message with blanks."""
+_CELL: Final = re.compile(r"(?:\\.|(`+)(?!`).*?(?<!`)\1(?!`)|[^|\\])*")
+_STRONG: Final = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_CODE: Final = re.compile(r"(?<!`)(`+)(?!`) ?(.+?) ?(?<!`)\1(?!`)")
+_BREAK: Final = re.compile(r"<br ?/?>", re.IGNORECASE)
+
+
+def grid(lines: Sequence[str]) -> str:
+    """The lines of a table, its second one being the rule, with their columns aligned. No cell is left out."""
+    head, *rows = [_cells(line) for number, line in enumerate(lines) if number != 1]
+    aligns = [_align(cell) for cell in _cells(lines[1])]
+    widths = [
+        min(_WIDEST, max(map(_width, column))) for column in zip_longest(*(head, *rows), fillvalue="")
+    ]  # fmt: skip
+    laid = [" | ".join(_laid(row, widths, aligns)).rstrip() for row in (head, *rows)]
+    return "\n".join([laid[0], "-+-".join("-" * width for width in widths), *laid[1:]])
+
+
+def _laid(row: Sequence[str], widths: Sequence[int], aligns: Sequence[str]) -> list[str]:
+    whole = zip_longest(row, widths, aligns[: len(widths)], fillvalue="")
+    return [_pad(str(cell), int(width or 0), str(align)) for cell, width, align in whole]
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a row, without what surrounds them and without marks that a code block would show."""
+    found: list[str] = []
+    at = 0
+    line = line.strip()
+    while at <= len(line):
+        cell = _CELL.match(line, at)
+        end = cell.end() if cell is not None else at
+        if end < len(line) and line[end] != "|":  # a mark of inline code, or a backslash, that belongs to nothing
+            end = _next_edge(line, end)
+        found.append(_plain(line[at:end]))
+        at = end + 1
+    if line.startswith("|"):
+        del found[0]
+    if len(found) > 1 and line.endswith("|") and not line.endswith("\\|"):
+        found.pop()
+    return found or [""]
+
+
+def _next_edge(line: str, start: int) -> int:
+    edge = line.find("|", start)
+    return len(line) if edge < 0 else edge
+
+
+def _plain(cell: str) -> str:
+    text = _BREAK.sub(" ", cell.strip().replace("\\|", "|"))
+    return _CODE.sub(r"\2", _STRONG.sub(r"\2", text))
+
+
+def _align(rule: str) -> str:
+    left, right = rule.startswith(":"), rule.endswith(":")
+    return "center" if left and right else "right" if right else "left"
+
+
+def _pad(cell: str, width: int, align: str) -> str:
+    room = max(0, width - _width(cell))
+    left = room if align == "right" else room // 2 if align == "center" else 0
+    return " " * left + cell + " " * (room - left)
+
+
+def _width(text: str) -> int:
+    """Columns in a font of fixed width: two for wide characters (UAX #11), none for marks and format characters."""
+    if text.isascii():
+        return len(text)
+    narrow = sum(unicodedata.category(char) not in ("Mn", "Me", "Cf") for char in text)
+    return narrow + sum(unicodedata.east_asian_width(char) in "WF" for char in text)

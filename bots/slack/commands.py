@@ -1,0 +1,175 @@
+"""Slash commands: what they are about, and where their answers go.
+
+Slack does not tell in which thread somebody typed one. In a direct chat it is that chat's, or its latest thread's; in a
+channel the one thread where the person talked with us, and where there are several the person is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bots.slack import tokens, words
+from bots.slack.inbound import Account, Json
+from bots.slack.interactions import WHICH, Choice, Command
+from bots.slack.line import Line
+from bots.slack.markup import Block, mrkdwn_text, plain_text
+from bots.slack.people import People
+from bots.slack.recent import Recent
+from core.errors import BotError, StoreError
+from core.ports import Desk, Haunt
+from core.vocabulary import Address, ChatId, ChatKind, EventId, Message, MessageId, Receipt, ThreadId, Verdict
+
+_LOOKED_AT: Final = 8
+"""Threads of a channel that are looked at, the latest."""
+_REMEMBERED: Final = 256
+_HAUNTS: Final = 200
+_URL_S: Final = 29 * 60.0
+_URL_USES: Final = 5
+"""A response URL works five times within half an hour:
+https://docs.slack.dev/interactivity/handling-user-interaction#message_responses."""
+_LABEL: Final = 70
+_ANYWHERE: Final = frozenset({"help", "sessions", "version", "whoami"})
+"""Commands that are about no conversation."""
+
+
+@dataclass(slots=True)
+class ResponseUrl:
+    """Where what answers a private command goes, so that one person sees it."""
+
+    url: str
+    user: str
+    at_s: float
+    uses: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Meant:
+    """What a command comes to: a message, or words for the one who typed it."""
+
+    message: Message | None = None
+    answer: Json | None = None
+
+
+class Commands:
+    """For one `run`."""
+
+    def __init__(self, line: Line, people: People, us: Account, desk: Desk) -> None:
+        self._line = line
+        self._people = people
+        self._us = us
+        self._desk = desk
+        self._urls: Recent[tuple[str, str], ResponseUrl] = Recent(_REMEMBERED)
+        self._asked: Recent[str, Command] = Recent(_REMEMBERED)
+
+    async def meant(self, command: Command) -> Meant:
+        """Looks around for a moment at most. Never raises."""
+        here = Address(bot=self._us.bot, chat=ChatId(command.chat))
+        place: Address | Sequence[tuple[Address, str]] = here
+        if command.chat.startswith("D") or command.name not in _ANYWHERE:
+            try:
+                async with asyncio.timeout(self._line.patience.aside_s):
+                    place = await self._place(command)
+            except (BotError, StoreError, TimeoutError):
+                place = here if command.chat.startswith("D") else ()
+        if not isinstance(place, Address):
+            if len(place) > 1:
+                return Meant(answer=self._ask(command, place))
+            if not self._is_private(command.name):
+                return Meant(answer=ephemeral(words.NONE_HERE))
+            place = here
+        return Meant(message=self._message(command.id, place, command))
+
+    def chosen(self, choice: Choice) -> Message | None:
+        """The command for the thread that was chosen; None if it is not known any more."""
+        command = self._asked.pop(choice.block)
+        if command is None or command.sender.user != choice.sender.user:
+            return None
+        place = Address(bot=self._us.bot, chat=ChatId(command.chat), thread=ThreadId(choice.value))
+        return self._message(choice.id, place, replace(command, response_url=choice.response_url))
+
+    def private_answer(self, chat: ChatId, asked: MessageId | None) -> ResponseUrl | None:
+        """Where an answer to this message goes, if it was a private command and Slack still takes answers to it."""
+        found = self._urls.get((chat, asked or ""))
+        if found is None or found.uses >= _URL_USES or self._line.clock.monotonic() - found.at_s > _URL_S:
+            return None
+        return found
+
+    # where it was typed
+
+    async def _place(self, command: Command) -> Address | Sequence[tuple[Address, str]]:
+        """The place; or several with what they are about, or none."""
+        haunts = await self._desk.haunts(self._us.bot, _HAUNTS)
+        if command.chat.startswith("D"):
+            ours = await self._people.direct(str(command.sender.user))  # it may be typed among two other people
+            latest = next((one.address for one in haunts if one.address.chat == ours), None)
+            thread = latest.thread if latest is not None else None
+            return Address(bot=self._us.bot, chat=ChatId(ours), thread=thread)
+        here = [one for one in haunts if one.address.chat == command.chat and one.address.thread is not None]
+        looked_at = await asyncio.gather(*(self._topic(one, str(command.sender.user)) for one in here[:_LOOKED_AT]))
+        found = [(one.address, topic) for one, topic in zip(here, looked_at, strict=False) if topic is not None]
+        return found[0][0] if len(found) == 1 else found
+
+    async def _topic(self, haunt: Haunt, user: str) -> str | None:
+        """How the thread begins; None if this person is not in it."""
+        arguments = {"channel": haunt.address.chat, "ts": haunt.address.thread, "limit": 100}
+        answer = await self._line.call("conversations.replies", arguments, telling=False)
+        listed = answer.get("messages")
+        said = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        if not any(one.get("user") == user for one in said):
+            return None
+        text = str(said[0].get("text") or "")
+        names = await self._people.names(tokens.people_in(text))
+        return tokens.readable(text, {**names, self._us.user: self._us.name}).strip() or "…"
+
+    def _ask(self, command: Command, places: Sequence[tuple[Address, str]]) -> Json:
+        self._asked.put(command.id, command)
+        buttons: list[Block] = [
+            {
+                "type": "button",
+                "action_id": f"{WHICH}{number}",
+                "value": str(address.thread),
+                "text": plain_text(topic[:_LABEL]),
+            }
+            for number, (address, topic) in enumerate(places)
+        ]
+        question: Block = {"type": "section", "text": mrkdwn_text(f"{words.WHICH} `{tokens.escaped(command.name)}`")}
+        return ephemeral(words.WHICH, [question, {"type": "actions", "block_id": command.id, "elements": buttons}])
+
+    # what it is then
+
+    def _message(self, said: MessageId, place: Address, command: Command) -> Message:
+        direct = place.chat.startswith("D")
+        kind = ChatKind.DIRECT if direct else ChatKind.GROUP if place.thread is None else ChatKind.THREAD
+        if command.response_url and not direct and self._is_private(command.name):
+            now_s = self._line.clock.monotonic()
+            url = ResponseUrl(url=command.response_url, user=str(command.sender.user), at_s=now_s)
+            self._urls.put((place.chat, said), url)
+        return Message(
+            event=EventId(said),
+            message=said,
+            address=replace(place, reply_to=None if direct else said),
+            kind=kind,
+            sender=command.sender,
+            text=command.text,
+            sent_at=self._line.clock.now(),
+            addressed=True,
+            within=self._us.team,
+        )
+
+    def _is_private(self, name: str) -> bool:
+        return any(one.private for one in self._desk.commands if one.name == name)
+
+
+def refused(receipt: Receipt | None) -> Json | None:
+    """What somebody is told whose command was not taken."""
+    taken = receipt is None or receipt.verdict in (Verdict.ACCEPTED, Verdict.DUPLICATE)
+    return None if taken or receipt is None or receipt.reason == "stranger" else ephemeral(words.NOT_HERE)
+
+
+def ephemeral(text: str, blocks: Sequence[Block] = ()) -> Json:
+    """A message that one person sees."""
+    shown: dict[str, object] = {"response_type": "ephemeral", "replace_original": False, "text": tokens.escaped(text)}
+    return {**shown, "blocks": list(blocks)} if blocks else shown

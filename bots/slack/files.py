@@ -1,0 +1,150 @@
+"""Files, in with the token and out by external upload (https://docs.slack.dev/messaging/working-with-files)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import aiohttp
+
+from bots.slack import faults, markup, settling
+from bots.slack.line import Line
+from core.errors import BotError, NotSent, Rejected, StoreError, Unknown
+from core.ports import Desk
+from core.vocabulary import Address, Attachment, BotName, Delivery, MessageId, OutFile
+
+_PIECE: Final = 64 * 1024
+_NOTE: Final = "uploads"
+_NOTED: Final = 32
+"""Uploads that are remembered over restarts, the newest."""
+_BY_FILE: Final = "file:"
+"""Slack shares a file a moment after it said that it did: until then a message is known by its file."""
+_BROKEN: Final = (aiohttp.ClientError, TimeoutError, OSError)
+
+
+async def fetch(line: Line, attachment: Attachment) -> AsyncIterator[bytes]:
+    """The file's bytes in pieces. Raises `BotError`: `Rejected` where Slack hands out something else instead."""
+    answer = (await line.call("files.info", {"file": attachment.ref}, telling=False)).get("file")
+    told = answer if isinstance(answer, dict) else {}
+    url = told.get("url_private_download") or told.get("url_private")
+    if not isinstance(url, str):
+        raise Rejected("Slack names no address for the file")
+    try:
+        async with line.session.get(
+            url, headers=line.authorization(url), proxy=line.proxy, allow_redirects=False
+        ) as response:
+            _check_it_is_the_file(response, told.get("mimetype"), told.get("size"))
+            async for piece in response.content.iter_chunked(_PIECE):
+                yield piece
+    except _BROKEN as error:
+        raise faults.broken(error) from None
+
+
+def _check_it_is_the_file(response: aiohttp.ClientResponse, media_type: object, size: object) -> None:
+    """Whoever may not read a file is shown a page to log in at instead of it."""
+    if response.status == 429:
+        raise faults.flood(response.headers.get("Retry-After"))
+    if response.status >= 500:
+        raise Unknown(f"Slack: HTTP status {response.status} for the file")
+    page = response.content_type == "text/html" and (media_type != "text/html" or response.content_length != size)
+    if response.status != 200 or page:
+        do = f"the app needs the scope files:read, at {faults.APPS}, and to be in the channel"
+        raise Rejected(f"Slack does not hand out the file (HTTP status {response.status}): {do}")
+
+
+class Uploads:
+    """The way out. What was uploaded is noted before it is shared, so that after a restart it can be looked for."""
+
+    def __init__(self, name: BotName, line: Line, desk: Desk) -> None:
+        self._name = name
+        self._line = line
+        self._desk = desk
+
+    async def send(self, delivery: Delivery) -> MessageId:
+        """Upload the files, then share them with the text above them. Raises `BotError`."""
+        ids = [await self._upload(file) for file in delivery.files]
+        await self._note(delivery, ids)
+        shared = [{"id": file, "title": out.name} for file, out in zip(ids, delivery.files, strict=True)]
+        arguments: dict[str, object] = {"files": shared, "channel_id": delivery.address.chat}
+        if delivery.address.thread is not None:
+            arguments["thread_ts"] = delivery.address.thread
+        if delivery.text.strip():
+            arguments["initial_comment"] = markup.caption(delivery.text)
+        await self._line.call("files.completeUploadExternal", arguments)
+        return await self._message(delivery.address, ids[0])
+
+    async def sent_before(self, delivery: Delivery) -> MessageId | None:
+        """The message, if the delivery was shared in an earlier attempt. Raises `NotSent` where that is not known."""
+        try:
+            noted = json.loads(await self._desk.recall(self._name, _NOTE) or "{}")
+        except (StoreError, ValueError):
+            raise NotSent("not known whether the files were sent before") from None
+        ids = noted.get(str(delivery.id))
+        if not ids:
+            return None
+        return await settling.find(self._line, delivery.address, settling.shares(ids[0]))
+
+    async def resolved(self, address: Address, message: MessageId) -> MessageId:
+        """The message's own id, if so far it was known by its file only. Raises `BotError`."""
+        if not message.startswith(_BY_FILE):
+            return message
+        found = await settling.find(self._line, address, settling.shares(message.removeprefix(_BY_FILE)))
+        if found is None:
+            raise NotSent("Slack has not shared the file yet")
+        return found
+
+    async def _message(self, address: Address, file: str) -> MessageId:
+        try:
+            found = await settling.find(self._line, address, settling.shares(file))
+        except BotError:  # it was sent; where it is can be asked later
+            found = None
+        return found or MessageId(_BY_FILE + file)
+
+    async def _note(self, delivery: Delivery, ids: list[str]) -> None:
+        try:
+            noted = json.loads(await self._desk.recall(self._name, _NOTE) or "{}")
+            kept = dict(list({**noted, str(delivery.id): ids}.items())[-_NOTED:])
+            await self._desk.note(self._name, _NOTE, json.dumps(kept))
+        except (StoreError, ValueError):
+            raise NotSent("the store can't keep what was uploaded") from None
+
+    async def _upload(self, out: OutFile) -> str:
+        """One file's bytes, to the address that Slack gives for them; nobody sees it yet. Raises `BotError`."""
+        try:
+            told = await self._line.call("files.getUploadURLExternal", {"filename": out.name, "length": out.size})
+            url, file = told.get("upload_url"), told.get("file_id")
+            if not isinstance(url, str) or not isinstance(file, str):
+                raise NotSent("Slack names no address for an upload")
+            await self._hand_over(url, out)
+        except Unknown as trouble:  # whatever arrived is not shared
+            raise NotSent(str(trouble)) from None
+        return file
+
+    async def _hand_over(self, url: str, out: OutFile) -> None:
+        headers = {"Content-Type": "application/octet-stream", "Content-Length": str(out.size)}
+        try:
+            async with self._line.session.post(
+                url, data=_pieces(out.path), headers=headers, proxy=self._line.proxy, allow_redirects=False
+            ) as response:
+                status = response.status
+        except FileNotFoundError:
+            raise Rejected("the file is gone") from None
+        except _BROKEN as error:
+            raise faults.broken(error) from None
+        if status == 413:
+            raise Rejected("Slack: the file is too large")
+        if status != 200:
+            raise NotSent(f"Slack: HTTP status {status} for an upload")
+
+
+async def _pieces(path: Path) -> AsyncIterator[bytes]:
+    """Read on a thread: a disk may take its time."""
+    file: BinaryIO = await asyncio.to_thread(path.open, "rb")
+    try:
+        while piece := await asyncio.to_thread(file.read, _PIECE):
+            yield piece
+    finally:
+        await asyncio.to_thread(file.close)

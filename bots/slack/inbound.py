@@ -1,0 +1,329 @@
+"""From an event (https://docs.slack.dev/reference/events) to an `Inbound`. Pure; no JSON makes it raise.
+
+A message that mentions us comes as `message` and as `app_mention`, in either order: both give the same `Message`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, TypeVar
+
+from bots.slack import tokens
+from core.vocabulary import (
+    Address,
+    Attachment,
+    BotName,
+    ChatId,
+    ChatKind,
+    Edit,
+    EventId,
+    FileKind,
+    Inbound,
+    Malformed,
+    Message,
+    MessageId,
+    Quote,
+    Sender,
+    ThreadId,
+    UserId,
+)
+
+Json = Mapping[str, object]
+_T = TypeVar("_T")
+
+# https://docs.slack.dev/reference/events/message#subtypes: what is left out are joins, topics, deletions and the like
+_SAID: Final = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
+_DIRECT: Final = frozenset({"im", "app_home"})
+_TS: Final = re.compile(r"\d{1,11}\.\d{1,6}", re.ASCII)
+_ID: Final = re.compile(r"[A-Za-z0-9]{1,32}", re.ASCII)
+_UNSTORABLE: Final = re.compile("[\ud800-\udfff\x00]")  # lone surrogates have no UTF-8, PostgreSQL has no NUL
+_SLACKBOT: Final = "USLACKBOT"
+_GONE: Final = frozenset({"tombstone", "hidden_by_limit"})
+_QUOTED: Final = 1000
+"""Characters of a quote, the rest is left."""
+_MOST_FILES: Final = 50
+_MOST_PEOPLE: Final = 30
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Account:
+    """Who we are on Slack, as auth.test told it. `app` is "" until Slack names it."""
+
+    bot: BotName
+    team: str
+    user: str
+    bot_id: str
+    name: str
+    app: str = ""
+
+
+class Unreadable(Exception):
+    """A field that is read is missing or has a wrong type; the text names it and holds nothing of its value."""
+
+
+def account(bot: BotName, told: Json) -> Account | None:
+    """Who auth.test says that we are; None if it does not."""
+    try:
+        return Account(
+            bot=bot,
+            team=ident(told, "team_id"),
+            user=ident(told, "user_id"),
+            bot_id=opt(told, "bot_id", str) or "",
+            name=opt(told, "user", str) or "",
+        )
+    except Unreadable:
+        return None
+
+
+def event_of(payload: object) -> Json:
+    """The event in what Slack hands over; empty if there is none."""
+    event = payload.get("event") if isinstance(payload, dict) else None
+    return event if isinstance(event, dict) else {}
+
+
+def is_ours(payload: Json, us: Account) -> bool:
+    """Whether it is for this installation: one app may be in several workspaces, and a channel may be shared."""
+    if payload.get("team_id") == us.team:
+        return True
+    listed = payload.get("authorizations")
+    authorized = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return any(one.get("user_id") == us.user for one in authorized)
+
+
+def people(event: Json) -> set[str]:
+    """The ids of those whose names are wanted to read this event; a bounded number."""
+    said = event.get("message") if event.get("subtype") == "message_changed" else event
+    if not isinstance(said, dict):
+        return set()
+    text, user = said.get("text"), said.get("user")
+    found = sorted(tokens.people_in(text))[:_MOST_PEOPLE] if isinstance(text, str) else []
+    return {*found, *([user] if isinstance(user, str) and _ID.fullmatch(user) else [])}
+
+
+def read(payload: object, us: Account, names: Mapping[str, str]) -> Inbound | None:
+    """What the event means to us: None if nothing, `Malformed` if it can't be read. `names` are people's, by id."""
+    event = event_of(payload)
+    if not isinstance(payload, dict) or event.get("type") not in {"message", "app_mention"}:
+        return None
+    try:
+        if event.get("subtype") == "message_changed":
+            return _edit(event, us, names)
+        return message(event, us, names, app=opt(payload, "api_app_id", str) or us.app)
+    except Unreadable as problem:
+        number = payload.get("event_id")
+        if not isinstance(number, str) or not _ID.fullmatch(number):
+            return None
+        return Malformed(event=EventId(number), address=Address(bot=us.bot, chat=ChatId("")), reason=str(problem))
+
+
+def message(event: Json, us: Account, names: Mapping[str, str], *, app: str = "") -> Message | None:
+    """A message as an event brings it, or a method that lists them (then with `channel` put in). None: not said to us,
+    or by us. Raises `Unreadable`."""
+    if (opt(event, "subtype", str) or "") not in _SAID or is_own(event, us, app):
+        return None
+    place = _place(event, us)
+    words, quote = _words(event, us, names)
+    attachments, elsewhere = _files(event)
+    text = "\n".join(part for part in (words, *elsewhere) if part)
+    if not text.strip() and not attachments:
+        return None
+    return Message(
+        event=EventId(f"{place.address.chat}:{place.message}"),
+        message=place.message,
+        address=place.address,
+        kind=place.kind,
+        sender=_sender(event, us, names),
+        text=storable(text),
+        sent_at=moment(place.message),
+        addressed=place.kind is ChatKind.DIRECT or place.named,
+        within=us.team,
+        attachments=attachments,
+        quote=quote,
+    )
+
+
+def _edit(event: Json, us: Account, names: Mapping[str, str]) -> Edit | None:
+    """None for what nobody edited: an unfurled link is a change too."""
+    now, before = get(event, "message", dict), opt(event, "previous_message", dict) or {}
+    edited = opt(now, "edited", dict)
+    if edited is None or now.get("text") == before.get("text") or (opt(now, "subtype", str) or "") not in _SAID:
+        return None
+    within = {**now, "channel": event.get("channel"), "channel_type": event.get("channel_type")}
+    if is_own(within, us, us.app):
+        return None
+    place = _place(within, us)
+    words, _ = _words(within, us, names)
+    at = stamp(edited, "ts")
+    return Edit(
+        event=EventId(f"{place.address.chat}:{place.message}:{at}"),
+        message=place.message,
+        address=place.address,
+        sender=_sender(within, us, names),
+        text=storable(words),
+        edited_at=moment(at),
+    )
+
+
+# -- where ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Place:
+    message: MessageId
+    address: Address
+    kind: ChatKind
+    named: bool
+
+
+def _place(event: Json, us: Account) -> _Place:
+    """A mention at the top of a channel begins a thread."""
+    channel, ts = ident(event, "channel"), MessageId(stamp(event, "ts"))
+    root = stamp(event, "thread_ts") if event.get("thread_ts") is not None else None
+    thread = None if root == ts else root
+    named = event.get("type") == "app_mention" or tokens.mentions(opt(event, "text", str) or "", us.user)
+    kind_of = opt(event, "channel_type", str)
+    direct = kind_of in _DIRECT if kind_of else channel.startswith("D")
+    if not direct and thread is None and named:
+        thread = ts
+    kind = ChatKind.DIRECT if direct else ChatKind.THREAD if thread is not None else ChatKind.GROUP
+    address = Address(
+        bot=us.bot,
+        chat=ChatId(channel),
+        thread=ThreadId(thread) if thread is not None else None,
+        reply_to=None if direct else ts,
+    )
+    return _Place(message=ts, address=address, kind=kind, named=named)
+
+
+# -- who --------------------------------------------------------------------------------------------------------------
+
+
+def is_own(event: Json, us: Account, app: str) -> bool:
+    """Whether we said it, in this workspace or in another that shares the channel."""
+    profile = opt(event, "bot_profile", dict) or {}
+    ids = {event.get("app_id"), profile.get("app_id")}
+    by_us = event.get("user") == us.user or (bool(us.bot_id) and event.get("bot_id") == us.bot_id)
+    return by_us or (bool(app) and app in ids)
+
+
+def _sender(event: Json, us: Account, names: Mapping[str, str]) -> Sender:
+    user = ident(event, "user") if event.get("user") is not None else None
+    profile = opt(event, "bot_profile", dict) or {}
+    is_bot = event.get("bot_id") is not None or event.get("subtype") == "bot_message" or user == _SLACKBOT
+    name = (names.get(user, "") if user else "") or opt(event, "username", str) or opt(profile, "name", str) or ""
+    realm = opt(event, "user_team", str) or opt(event, "team", str) or us.team
+    return Sender(
+        user=UserId(user) if user else None, name=storable(name), realm=realm if _ID.fullmatch(realm) else us.team,
+        is_bot=is_bot,
+    )  # fmt: skip
+
+
+# -- what -------------------------------------------------------------------------------------------------------------
+
+
+def _words(event: Json, us: Account, names: Mapping[str, str]) -> tuple[str, Quote | None]:
+    """The text without our name around it, and what was handed on with it."""
+    known = {**names, us.user: us.name} if us.name else names
+    own = tokens.readable(tokens.without_mention(opt(event, "text", str) or "", us.user), known).strip()
+    shared = next((one for one in _records(event, "attachments") if one.get("is_share") is True), None)
+    if shared is None:
+        return own, None
+    name = storable(opt(shared, "author_name", str) or "")
+    handed_on = tokens.readable(opt(shared, "text", str) or "", known).strip()
+    if own or not handed_on:
+        return own, Quote(name=name, text=storable(handed_on[:_QUOTED]))
+    return handed_on, Quote(name=name, forwarded=True)
+
+
+def _files(event: Json) -> tuple[tuple[Attachment, ...], list[str]]:
+    """What can be fetched, and in words what can't: files that are kept elsewhere."""
+    attachments, elsewhere = [], []
+    for file in _records(event, "files")[:_MOST_FILES]:
+        name = storable(opt(file, "name", str) or opt(file, "title", str) or "")
+        if opt(file, "mode", str) in _GONE:
+            continue
+        if file.get("is_external") is True:
+            address = opt(file, "url_private", str) or ""
+            elsewhere.append(storable(f"[File: {' '.join(part for part in (name, address) if part)}]"))
+            continue
+        attachments.append(_attachment(file, name))
+    return tuple(attachments), elsewhere
+
+
+def _attachment(file: Json, name: str) -> Attachment:
+    media_type, size = opt(file, "mimetype", str) or "", opt(file, "size", int)
+    return Attachment(
+        kind=_kind(media_type, file.get("subtype")),
+        ref=ident(file, "id"),
+        name=name,
+        media_type=storable(media_type),
+        size=size if size is not None and size >= 0 else None,
+    )
+
+
+def _kind(media_type: str, subtype: object) -> FileKind:
+    """`slack_audio` and `slack_video` are clips recorded in Slack: https://docs.slack.dev/reference/objects/file-object."""
+    match media_type.partition("/")[0]:
+        case "image":
+            return FileKind.IMAGE
+        case "audio":
+            return FileKind.VOICE if subtype == "slack_audio" else FileKind.AUDIO
+        case "video":
+            return FileKind.VOICE if subtype == "slack_audio" else FileKind.VIDEO
+        case _:
+            return FileKind.FILE
+
+
+def _records(event: Json, key: str) -> Sequence[Json]:
+    return [one for one in opt(event, key, list) or () if isinstance(one, dict)]
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def opt(record: Json, key: str, wanted: type[_T]) -> _T | None:
+    """The field, or None where it is missing or null. Raises `Unreadable`."""
+    value = record.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+        raise Unreadable(f"{key} has a wrong type")
+    return value
+
+
+def get(record: Json, key: str, wanted: type[_T]) -> _T:
+    """The field. Raises `Unreadable`."""
+    value = opt(record, key, wanted)
+    if value is None:
+        raise Unreadable(f"{key} is missing")
+    return value
+
+
+def ident(record: Json, key: str) -> str:
+    """One of Slack's ids. Raises `Unreadable`."""
+    value = get(record, key, str)
+    if not _ID.fullmatch(value):
+        raise Unreadable(f"{key} is no id")
+    return value
+
+
+def stamp(record: Json, key: str) -> str:
+    """The timestamp that is a message's id. Raises `Unreadable`."""
+    value = get(record, key, str)
+    if not _TS.fullmatch(value):
+        raise Unreadable(f"{key} is no timestamp")
+    return value
+
+
+def moment(ts: str) -> datetime:
+    """When; the id of a message is the time of its sending in seconds."""
+    seconds, _, fraction = ts.partition(".")
+    return datetime.fromtimestamp(int(seconds), UTC).replace(microsecond=int(fraction.ljust(6, "0")))
+
+
+def storable(text: str) -> str:
+    """Without what no database takes."""
+    return _UNSTORABLE.sub("\ufffd", text)

@@ -1,0 +1,172 @@
+"""What Slack hands over, on its way into the desk: in order of arrival, stored first, acknowledged then."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bots.slack.envelopes import ANSWER_S, Envelope
+from bots.slack.inbound import Json, event_of
+from bots.slack.recent import Recent
+from bots.slack.waits import Waits
+from core.errors import StoreError
+from core.ports import Clock, Desk
+from core.vocabulary import BotName, Inbound, Message, Receipt
+
+_LOG: Final = logging.getLogger(__name__)
+_BATCH: Final = 50
+_MOST_UNDER_WAY: Final = 2_000
+"""More than that are left to Slack, which tries again, and to the catching up."""
+_REMEMBERED: Final = 4_096
+_PASSES: Final = 4
+"""Of the loop, so that all sockets have been read."""
+_TS_CHARS: Final = 17
+_STORE_REFUSES: Final = "the store takes no messages; they wait at Slack"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """What an envelope means. `answer` says what goes out with the acknowledgement, given the receipt if there is an
+    inbound. Not `ours`: another installation's, and not ours to acknowledge."""
+
+    inbound: Inbound | None = None
+    answer: Callable[[Receipt | None], Json | None] = lambda receipt: None
+    ours: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Item:
+    """`envelopes` grows while Slack hands the same over again, and is empty for what was fetched. `at` is Slack's time
+    of it, of one length, so that it sorts as text; "" for what is no event."""
+
+    envelopes: list[Envelope]
+    reading: Awaitable[Reading]
+    at: str
+
+
+class Intake:
+    """For one `run`."""
+
+    def __init__(self, name: BotName, desk: Desk, clock: Clock, waits: Waits) -> None:
+        self._name = name
+        self._desk = desk
+        self._clock = clock
+        self._waits = waits
+        self._live: deque[_Item] = deque()
+        self._under_way: dict[str, _Item] = {}
+        self._stored: Recent[str, None] = Recent(_REMEMBERED)
+        self._moved = asyncio.Event()
+        self._held = False
+        self.overflowed = False
+        """Something was left to Slack because there was too much at once."""
+
+    def hear(self, envelope: Envelope, reading: Awaitable[Reading]) -> None:
+        """In its place in the order, though its reading may take a moment."""
+        item = _Item(envelopes=[envelope], reading=reading, at=_sent_at(envelope))
+        if envelope.event_id:
+            self._under_way[envelope.event_id] = item
+        self._live.append(item)
+        self._moved.set()
+
+    def has(self, envelope: Envelope) -> bool:
+        """Is it under way, so that it need not be read again? Then it is acknowledged together with that; or there is
+        no room for it."""
+        if (same := self._under_way.get(envelope.event_id)) is not None and envelope.event_id:
+            same.envelopes.append(envelope)
+            return True
+        if len(self._live) >= _MOST_UNDER_WAY:
+            self.overflowed = True
+        return len(self._live) >= _MOST_UNDER_WAY
+
+    def offer(self, missed: Sequence[Message]) -> None:
+        """What was said while nobody listened: it takes its place among what waits here."""
+        for message in missed:
+            read: asyncio.Future[Reading] = asyncio.get_running_loop().create_future()
+            read.set_result(Reading(inbound=message))
+            self._live.append(_Item(envelopes=[], reading=read, at=str(message.message)))
+        self._moved.set()
+
+    def hold(self, held: bool) -> None:
+        """Whether what arrives now waits, so that what was missed comes before it."""
+        self._held = held
+        self._moved.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            if self._live and not self._held:
+                await self._gathered()
+                items = [self._live.popleft() for _ in range(min(_BATCH, len(self._live)))]
+                await self._take(items)
+            else:
+                self._moved.clear()
+                await self._moved.wait()
+
+    async def _gathered(self) -> None:
+        """Slack hands one message to one socket and the next to another: what is here already is put in order."""
+        for _ in range(_PASSES):
+            await asyncio.sleep(0)
+        latest, keyed = "", []
+        for item in self._live:
+            latest = item.at or latest
+            keyed.append((latest, item))
+        self._live = deque(item for _, item in sorted(keyed, key=lambda pair: pair[0]))
+
+    async def _take(self, items: Sequence[_Item]) -> None:
+        read = [(await item.reading, item) for item in items]
+        receipts = await self._store([(reading.inbound, item) for reading, item in read])
+        for (reading, item), receipt in zip(read, receipts, strict=True):
+            if item.envelopes:
+                self._under_way.pop(item.envelopes[0].event_id, None)
+            if reading.ours:
+                await self._acknowledge(item, reading.answer(receipt))
+
+    async def _acknowledge(self, item: _Item, answer: Json | None) -> None:
+        """Those that Slack still waits for; what came too late for it, it hands over again."""
+        for envelope in item.envelopes:
+            if self._clock.monotonic() - envelope.arrived_s <= ANSWER_S:
+                await envelope.acknowledge(answer)
+
+    async def _store(self, offered: Sequence[tuple[Inbound | None, object]]) -> list[Receipt | None]:
+        """The receipts of those that were stored now."""
+        fresh: dict[str, Inbound] = {}
+        for inbound, _ in offered:
+            if inbound is not None and (key := _key(inbound)) not in self._stored:
+                fresh.setdefault(key, inbound)
+        receipts = dict(zip(fresh, await self._receive(tuple(fresh.values())), strict=True))
+        for key in fresh:
+            self._stored.put(key, None)
+        return [receipts.get(_key(inbound)) if inbound is not None else None for inbound, _ in offered]
+
+    async def _receive(self, batch: Sequence[Inbound]) -> Sequence[Receipt]:
+        """However long it takes."""
+        while batch:
+            try:
+                receipts = await self._desk.receive(batch)
+            except StoreError as trouble:
+                wait_s = self._waits.next_s()
+                self._desk.health.degraded(self._name, _STORE_REFUSES)
+                _LOG.warning("slack's messages wait", extra={"bot": self._name, "why": type(trouble).__name__})
+                await self._clock.sleep(wait_s)
+            else:
+                self._waits.worked()
+                self._desk.health.up(self._name)
+                return receipts
+        return ()
+
+
+def _sent_at(envelope: Envelope) -> str:
+    event = event_of(envelope.payload)
+    at = event.get("event_ts") or event.get("ts")
+    return at if isinstance(at, str) and len(at) == _TS_CHARS else ""
+
+
+def _key(inbound: Inbound) -> str:
+    """By what the desk knows it again."""
+    if isinstance(inbound, Message):
+        return f"m:{inbound.address.chat}:{inbound.message}"
+    return f"e:{inbound.event}"

@@ -1,0 +1,176 @@
+"""From commands, buttons and shortcuts to what they mean (https://docs.slack.dev/reference/interaction-payloads). Pure;
+no JSON makes it raise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from bots.slack import inbound, tokens
+from bots.slack.inbound import Account, Json, Unreadable, get, ident, opt
+from bots.slack.markup import PRESS
+from core.vocabulary import Address, ChatId, ChatKind, EventId, MessageId, Press, Sender, ThreadId, UserId
+
+WHICH: Final = "fdt:"
+"""`action_id` of a button that says for which thread a command is; a number follows."""
+RESUME: Final = "fdr:"
+"""`action_id` of a button of the Home tab; a number follows, the session is its value."""
+ASK: Final = "frontdesk_ask"
+"""`callback_id` of the shortcut in a message's menu."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Command:
+    """A slash command: `text` as a command of the table, typed in the channel `chat`."""
+
+    id: MessageId
+    chat: str
+    sender: Sender
+    text: str
+    response_url: str
+
+    @property
+    def name(self) -> str:
+        return self.text.split(maxsplit=1)[0].removeprefix("/").lower()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choice:
+    """The press of a button of the bot's own. `value` is the button's, `block` the id of its block."""
+
+    id: MessageId
+    action: str
+    value: str
+    block: str
+    chat: str
+    sender: Sender
+    response_url: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """Somebody hands a message on: its author, "" if not to be had, and its text."""
+
+    id: MessageId
+    sender: Sender
+    author: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pressed:
+    """The press of a delivery's button, with what is needed to answer it."""
+
+    press: Press
+    response_url: str
+    ts: str
+    text: str
+    blocks: tuple[Json, ...]
+
+
+def command(payload: Json, us: Account, names: Mapping[str, str]) -> Command | None:
+    """A slash command. Without a word behind it, it asks for help."""
+    try:
+        typed = tokens.readable(opt(payload, "text", str) or "", names).strip()
+        return Command(
+            id=MessageId(f"command-{_digest(get(payload, 'trigger_id', str))}"),
+            chat=ident(payload, "channel_id"),
+            sender=_sender(ident(payload, "user_id"), opt(payload, "team_id", str), us, names),
+            text=inbound.storable(f"/{typed.removeprefix('/').strip() or 'help'}"),
+            response_url=opt(payload, "response_url", str) or "",
+        )
+    except Unreadable:
+        return None
+
+
+def interaction(payload: Json, us: Account, names: Mapping[str, str]) -> Pressed | Choice | Asked | None:
+    """A button or a shortcut."""
+    try:
+        match opt(payload, "type", str):
+            case "block_actions":
+                return _action(payload, us, names)
+            case "message_action" if payload.get("callback_id") == ASK:
+                return _asked(payload, us, names)
+            case _:
+                return None
+    except Unreadable:
+        return None
+
+
+def people(payload: Json) -> set[str]:
+    """The ids of those whose names are wanted to read it."""
+    user, said = payload.get("user"), payload.get("message")
+    found = {payload.get("user_id"), user.get("id") if isinstance(user, dict) else None}
+    more = inbound.people(said) if isinstance(said, dict) and payload.get("type") == "message_action" else set()
+    text = payload.get("text")
+    mentioned = tokens.people_in(text) if isinstance(text, str) else set()
+    return {one for one in found if isinstance(one, str)} | more | set(sorted(mentioned)[:30])
+
+
+def _action(payload: Json, us: Account, names: Mapping[str, str]) -> Pressed | Choice | None:
+    actions = get(payload, "actions", list)
+    action = actions[0] if actions and isinstance(actions[0], dict) else {}
+    name = opt(action, "action_id", str) or ""
+    user = get(payload, "user", dict)
+    sender = _sender(ident(user, "id"), opt(user, "team_id", str), us, names)
+    at = inbound.stamp(action, "action_ts")
+    if name.startswith((WHICH, RESUME)):
+        channel = opt(payload, "channel", dict) or {}
+        return Choice(
+            id=MessageId(f"choice-{sender.user}-{at}"),
+            action=name,
+            value=opt(action, "value", str) or "",
+            block=opt(action, "block_id", str) or "",
+            chat=opt(channel, "id", str) or "",
+            sender=sender,
+            response_url=opt(payload, "response_url", str) or "",
+        )
+    if not name.startswith(PRESS):
+        return None
+    return _pressed(payload, us, sender, name, at)
+
+
+def _pressed(payload: Json, us: Account, sender: Sender, name: str, at: str) -> Pressed:
+    container, said = get(payload, "container", dict), opt(payload, "message", dict) or {}
+    chat, ts = ident(container, "channel_id"), inbound.stamp(container, "message_ts")
+    root = opt(container, "thread_ts", str) or opt(said, "thread_ts", str)
+    thread = None if root == ts else root
+    direct = chat.startswith("D")
+    kind = ChatKind.DIRECT if direct else ChatKind.THREAD if thread is not None else ChatKind.GROUP
+    listed = opt(said, "blocks", list) or []
+    press = Press(
+        event=EventId(f"press:{chat}:{ts}:{_digest(name)}:{sender.user}:{at}"),
+        address=Address(bot=us.bot, chat=ChatId(chat), thread=ThreadId(thread) if thread is not None else None),
+        kind=kind,
+        sender=sender,
+        data=inbound.storable(name.removeprefix(PRESS)),
+        pressed_at=inbound.moment(at),
+        handle=f"{chat}:{ts}:{at}",
+    )
+    url = opt(payload, "response_url", str) or ""
+    shown = tuple(one for one in listed if isinstance(one, dict))
+    return Pressed(press=press, response_url=url, ts=ts, text=opt(said, "text", str) or "", blocks=shown)
+
+
+def _asked(payload: Json, us: Account, names: Mapping[str, str]) -> Asked | None:
+    user, said = get(payload, "user", dict), get(payload, "message", dict)
+    author = opt(said, "user", str) or ""
+    text = inbound.storable(tokens.readable(opt(said, "text", str) or "", {**names, us.user: us.name}).strip())
+    if not text:
+        return None
+    sender = _sender(ident(user, "id"), opt(user, "team_id", str), us, names)
+    shown = us.name if author == us.user else names.get(author, "") or opt(said, "username", str) or ""
+    at = inbound.stamp(payload, "action_ts")
+    return Asked(id=MessageId(f"asked-{sender.user}-{at}"), sender=sender, author=inbound.storable(shown), text=text)
+
+
+def _sender(user: str, team: str | None, us: Account, names: Mapping[str, str]) -> Sender:
+    return Sender(user=UserId(user), name=inbound.storable(names.get(user, "")), realm=team or us.team)
+
+
+def _digest(text: str) -> str:
+    """What tells two apart without giving either away: a trigger opens things for some seconds."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]

@@ -1,0 +1,317 @@
+"""The way in, for one `run`: who we are, what was missed, what arrives."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
+from datetime import datetime
+from typing import Final, TypeVar
+
+from bots.slack import home, inbound, interactions, threads, words
+from bots.slack.catching_up import MOST_HAUNTS, OVERLAP, CatchingUp, Search
+from bots.slack.commands import Commands, ephemeral, refused
+from bots.slack.envelopes import Envelope
+from bots.slack.http import Door
+from bots.slack.inbound import Account, Json
+from bots.slack.intake import Intake, Reading
+from bots.slack.interactions import RESUME, Asked, Choice, Pressed
+from bots.slack.line import Line
+from bots.slack.people import People
+from bots.slack.recent import Recent
+from bots.slack.sockets import Sockets
+from bots.slack.waits import Waits
+from config.bots import SlackSettings
+from core.errors import BotError, BotRejected, FloodWait, StoreError, Unknown
+from core.ports import Clock, Desk, Principal, Random
+from core.vocabulary import (
+    Address,
+    BotName,
+    ChatId,
+    ChatKind,
+    EventId,
+    Message,
+    MessageId,
+    Quote,
+    Receipt,
+    Sender,
+    UserId,
+)
+
+_LOG: Final = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_HELD_S: Final = 2.0
+"""What arrives while the past is being read waits so long for it, in real seconds, and Slack waits for us."""
+_LOOK_S: Final = 300.0
+"""How often it is asked whether the token still holds, where no socket tells."""
+_MOST_PRESSES: Final = 256
+_MOST_THREADS: Final = 4_096
+
+
+class Listener:
+    """`sockets.Ear`. Lives as long as its `listen`."""
+
+    def __init__(self, settings: SlackSettings, line: Line, desk: Desk, random: Random, us: Account) -> None:
+        self.us = us
+        self.people = People(line)
+        self.commands = Commands(line, self.people, us, desk)
+        self.presses: Recent[str, Pressed] = Recent(_MOST_PRESSES)
+        self._settings = settings
+        self._line = line
+        self._desk = desk
+        self._random = random
+        self._intake = Intake(us.bot, desk, line.clock, Waits(line.clock, random))
+        self._known: Recent[tuple[str, str], None] = Recent(_MOST_THREADS)
+        self._spawned: set[asyncio.Task[None]] = set()
+        self._away_since: datetime | None = None
+        self._away = True
+        self._back = asyncio.Event()
+
+    async def listen(self, door: Door | None) -> None:
+        """Until cancelled. Raises `BotRejected`."""
+        self._intake.hold(self._settings.catch_up > 0)
+        try:
+            async with asyncio.TaskGroup() as parts:
+                parts.create_task(self._watch_refusal())
+                parts.create_task(self._intake.run())
+                parts.create_task(self._catch_up_whenever_back())
+                parts.create_task(self._serve(door) if door is not None else self._listen_to_sockets())
+        except ExceptionGroup as faults:
+            raise faults.exceptions[0] from None
+        finally:
+            for task in self._spawned:
+                task.cancel()
+            await asyncio.gather(*self._spawned, return_exceptions=True)
+
+    async def _watch_refusal(self) -> None:
+        await asyncio.shield(self._line.refused)
+
+    async def _listen_to_sockets(self) -> None:
+        look = functools.partial(introduce, self._line, self.us.bot)
+        await Sockets(self._line, self, self._random, look).listen(self._settings.connections)
+
+    async def _serve(self, door: Door) -> None:
+        """By HTTP nothing shows that Slack is there, so it is asked now and then."""
+        door.hear = self.hear
+        waits = Waits(self._line.clock, self._random)
+        try:
+            self.connected("")
+            while True:
+                await self._line.clock.sleep(_LOOK_S)
+                await self._patiently(functools.partial(introduce, self._line, self.us.bot), waits)
+                self._desk.health.up(self.us.bot)
+        finally:
+            door.hear = None
+
+    async def _patiently(self, step: Callable[[], Awaitable[_T]], waits: Waits) -> _T:
+        tell = functools.partial(self._desk.health.degraded, self.us.bot)
+        return await patiently(step, self._line.clock, waits, tell)
+
+    # being there or not
+
+    def connected(self, app: str) -> None:
+        if app and app != self.us.app:
+            self.us = replace(self.us, app=app)
+        self._desk.health.up(self.us.bot)
+        if self._away:
+            self._away = False
+            self._back.set()
+
+    def cut_off(self, detail: str) -> None:
+        self._desk.health.degraded(self.us.bot, detail)
+        if not self._away:
+            self._away, self._away_since = True, self._line.clock.now()
+            self._intake.hold(self._settings.catch_up > 0)
+
+    async def _catch_up_whenever_back(self) -> None:
+        waits = Waits(self._line.clock, self._random)
+        while True:
+            await self._back.wait()
+            self._back.clear()
+            fetching = self.spawn(self._aside(self._fetch_missed(self._away_since, waits)))
+            await asyncio.wait({fetching}, timeout=_HELD_S)
+            self._intake.hold(False)
+
+    async def _fetch_missed(self, away_since: datetime | None, waits: Waits) -> None:
+        """All that was said since; at a start, since something was last heard."""
+        haunts = await self._patiently(lambda: self._desk.haunts(self.us.bot, MOST_HAUNTS), waits)
+        for haunt in haunts:
+            if haunt.address.thread is not None:
+                self._known.put((haunt.address.chat, haunt.address.thread), None)
+        heard = [away_since] if away_since is not None else [haunt.heard_at for haunt in haunts]
+        since = max([self._desk.oldest, *(at - OVERLAP for at in heard)])
+        groups = [one for one in self._settings.groups if not one.startswith("T")]
+        search = Search(since=since, most=self._settings.catch_up, groups=groups)
+        self._intake.offer(await CatchingUp(self._line, self.people, self.us).fetch(haunts, search))
+
+    # what arrives
+
+    def hear(self, envelope: Envelope) -> None:
+        """Reading begins at once; what is an event keeps its place in the order."""
+        if self._intake.has(envelope):
+            return
+        if envelope.kind == "event":
+            self._intake.hear(envelope, asyncio.ensure_future(self._read_event(envelope.payload)))
+        else:
+            self.spawn(self._read_in_passing(envelope))
+
+    async def _read_in_passing(self, envelope: Envelope) -> None:
+        """What takes a moment to be understood holds nothing up."""
+        read = self._read_command if envelope.kind == "command" else self._read_interaction
+        done: asyncio.Future[Reading] = asyncio.get_running_loop().create_future()
+        done.set_result(await read(envelope.payload))
+        self._intake.hear(envelope, done)
+
+    def spawn(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        """Something small that nobody waits for."""
+        task = asyncio.create_task(work)
+        self._spawned.add(task)
+        task.add_done_callback(self._spawned.discard)
+        return task
+
+    async def _read_event(self, payload: Json) -> Reading:
+        if not inbound.is_ours(payload, self.us):
+            _LOG.warning("slack event of another workspace", extra={"bot": self.us.bot})
+            return Reading(ours=False)
+        event = inbound.event_of(payload)
+        match event.get("type"):
+            case "app_home_opened" if event.get("tab") == "home" and isinstance(event.get("user"), str):
+                self.spawn(self._aside(self._show_home(str(event["user"]))))
+            case "assistant_thread_started":
+                self.spawn(self._aside(self._suggest(event)))
+            case "app_uninstalled" | "tokens_revoked":
+                self.spawn(self._aside(self._look_again()))
+            case "message" | "app_mention":
+                names = await self.people.names(inbound.people(event))
+                said = inbound.read(payload, self.us, names)
+                return Reading(inbound=await self._with_beginning(said) if isinstance(said, Message) else said)
+            case _:
+                pass
+        return Reading()
+
+    async def _with_beginning(self, said: Message) -> Message:
+        """Whoever mentions us in a thread for the first time means what is said there."""
+        thread = said.address.thread
+        if said.kind is not ChatKind.THREAD or thread is None or not said.addressed:
+            return said
+        place = said.address.chat, thread
+        known = place in self._known or str(thread) == said.message
+        self._known.put(place, None)
+        if known or said.quote is not None:
+            return said
+        return replace(said, quote=await threads.beginning(self._line, self.people, self.us, said))
+
+    async def _read_command(self, payload: Json) -> Reading:
+        if payload.get("team_id") != self.us.team:
+            return Reading(ours=False)
+        names = await self.people.names(interactions.people(payload))
+        command = interactions.command(payload, self.us, names)
+        if command is None:
+            return Reading()
+        meant = await self.commands.meant(command)
+        return Reading(inbound=meant.message, answer=lambda receipt: meant.answer or refused(receipt))
+
+    async def _read_interaction(self, payload: Json) -> Reading:
+        if not _is_ours(payload, self.us):
+            return Reading(ours=False)
+        names = await self.people.names(interactions.people(payload))
+        match interactions.interaction(payload, self.us, names):
+            case Pressed() as pressed:
+                self.presses.put(pressed.press.handle, pressed)
+                return Reading(inbound=pressed.press)
+            case Choice() as choice if choice.action.startswith(RESUME):
+                return await self._direct(choice.id, choice.sender, f"/resume {choice.value}")
+            case Choice() as choice:
+                return self._choose(choice)
+            case Asked() as asked:
+                quote = Quote(name=asked.author, forwarded=True)
+                return await self._direct(asked.id, asked.sender, asked.text, quote)
+            case _:
+                return Reading()
+
+    def _choose(self, choice: Choice) -> Reading:
+        said = self.commands.chosen(choice)
+        if said is None:
+            self.spawn(self._aside(self._line.post(choice.response_url, ephemeral(words.FORGOTTEN))))
+            return Reading()
+
+        def over(receipt: Receipt | None) -> Json | None:
+            words_for = refused(receipt)
+            self.spawn(self._aside(self._line.post(choice.response_url, words_for or {"delete_original": True})))
+            return None
+
+        return Reading(inbound=said, answer=over)
+
+    async def _direct(self, said: MessageId, sender: Sender, text: str, quote: Quote | None = None) -> Reading:
+        """As if the person had written it to us."""
+        try:
+            chat = await self.people.direct(str(sender.user))
+        except BotError as trouble:
+            _LOG.warning("slack names no direct chat", extra={"bot": self.us.bot, "why": str(trouble)})
+            return Reading()
+        message = Message(
+            event=EventId(said), message=said, address=Address(bot=self.us.bot, chat=ChatId(chat)),
+            kind=ChatKind.DIRECT, sender=sender, text=text, sent_at=self._line.clock.now(), addressed=True,
+            within=self.us.team, quote=quote,
+        )  # fmt: skip
+        return Reading(inbound=message)
+
+    # what is shown
+
+    async def _show_home(self, user: str) -> None:
+        name = (await self.people.names([user])).get(user, "")
+        sender = Sender(user=UserId(user), name=name, realm=self.us.team)
+        asker = Principal(address=Address(bot=self.us.bot, chat=ChatId("")), kind=ChatKind.DIRECT, sender=sender)
+        sessions = await self._desk.complete(asker, "resume", "")
+        await self._line.call("views.publish", {"user_id": user, "view": home.view(sessions)}, telling=False)
+
+    async def _suggest(self, event: Json) -> None:
+        thread = event.get("assistant_thread")
+        place = thread if isinstance(thread, dict) else {}
+        arguments = {
+            "channel_id": place.get("channel_id"),
+            "thread_ts": place.get("thread_ts"),
+            "title": words.PROMPTS_TITLE,
+            "prompts": [{"title": title, "message": message} for title, message in words.PROMPTS],
+        }
+        await self._line.call("assistant.threads.setSuggestedPrompts", arguments, telling=False)
+
+    async def _look_again(self) -> None:
+        await introduce(self._line, self.us.bot)
+
+    async def _aside(self, work: Awaitable[None]) -> None:
+        """What nobody misses if it fails."""
+        try:
+            await work
+        except (BotError, StoreError) as trouble:
+            _LOG.warning("slack was not shown something", extra={"bot": self.us.bot, "why": str(trouble)})
+
+
+def _is_ours(payload: Json, us: Account) -> bool:
+    """A button under our message is, whoever presses it."""
+    team, said = payload.get("team"), payload.get("message")
+    by_us = isinstance(said, dict) and said.get("user") == us.user
+    return by_us or not isinstance(team, dict) or team.get("id") == us.team
+
+
+async def introduce(line: Line, bot: BotName) -> Account:
+    """Ask Slack who we are. Raises `BotError`."""
+    us = inbound.account(bot, await line.call("auth.test", {}))
+    if us is None:
+        raise Unknown("Slack does not say who this bot is")
+    return us
+
+
+async def patiently(step: Callable[[], Awaitable[_T]], clock: Clock, waits: Waits, tell: Callable[[str], None]) -> _T:
+    """Repeat a step until it succeeds, with growing waits; `tell` hears of each trouble. Raises `BotRejected`."""
+    while True:
+        try:
+            return await step()
+        except BotRejected:
+            raise
+        except (BotError, StoreError) as trouble:
+            wait_s = trouble.wait_s if isinstance(trouble, FloodWait) else waits.next_s()
+            tell("the store can't be read" if isinstance(trouble, StoreError) else str(trouble))
+        await clock.sleep(wait_s)

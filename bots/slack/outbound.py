@@ -1,0 +1,112 @@
+"""From a `Delivery` to calls of Slack's API (https://docs.slack.dev/reference/methods).
+
+A growing answer is one message that is edited: `chat.startStream` only appends, ends by itself after some minutes and
+has no way back from a text that changed, while an edit always says the whole of it, and may be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bots.slack import markup
+from bots.slack.faults import Unrenderable
+from bots.slack.line import Line
+from core.errors import Rejected, Unknown
+from core.vocabulary import Address, Capabilities, ChatId, Delivery, MessageId, Pace, TextUnit, UserId
+
+DELIVERED: Final = "frontdesk_delivery"
+"""The type of the metadata that a delivery carries (https://docs.slack.dev/messaging/message-metadata)."""
+RECOGNISED_S: Final = 3_600.0
+"""For how long what was sent is looked for; Slack keeps it longer."""
+STATUS_S: Final = 100.0
+"""A status is gone after two minutes: https://docs.slack.dev/reference/methods/assistant.threads.setStatus."""
+THINKING: Final = "is thinking…"
+STATUS_LIMIT: Final = 100
+TITLE_LIMIT: Final = 200
+
+CAPABILITIES: Final = Capabilities(
+    text_limit=markup.LIMIT_UTF16,
+    text_unit=TextUnit.UTF16,
+    edit_interval_s=1.0,  # chat.update is of tier 3, 50 a minute and more: one at a time, and 429s are obeyed
+    # https://docs.slack.dev/apis/web-api/rate-limits: one message a second in a channel, with short bursts, and several
+    # hundred a minute in a workspace.
+    direct_pace=Pace(interval_s=1.0, burst=3),
+    group_pace=Pace(interval_s=1.0, burst=3),
+    account_pace=Pace(interval_s=0.25, burst=20),
+    typing_interval_s=STATUS_S,
+    buttons=True,
+    download_limit_bytes=1024**3,  # https://docs.slack.dev/messaging/working-with-files: 1 GB
+    upload_limit_bytes=1024**3,
+    caption_limit=markup.TEXT_LIMIT // 2,
+    idempotent_for_s=RECOGNISED_S,
+)
+
+
+async def send(line: Line, delivery: Delivery) -> MessageId:
+    """Send one part as a message and return its id. Raises `BotError`."""
+    quiet = {"unfurl_links": False, "unfurl_media": False}
+    where = {"channel": delivery.address.chat, **quiet, **_thread(delivery.address)}
+    return message_id(await _say(line, "chat.postMessage", delivery, where))
+
+
+async def edit(line: Line, delivery: Delivery, message: MessageId) -> None:
+    """Replace what a message says and its buttons. Raises `BotError`."""
+    # Unlike with a new message, Slack would look for names in the text by itself: "parse" is "client".
+    where = {"channel": delivery.address.chat, "ts": message, "parse": "none", "link_names": False}
+    await _say(line, "chat.update", delivery, where)
+
+
+async def _say(line: Line, method: str, delivery: Delivery, where: Mapping[str, object]) -> dict[str, Any]:
+    """As Markdown; where Slack can't take that, the same words plainly."""
+    arguments = {**where, "text": markup.notification(delivery.text), "metadata": metadata(delivery)}
+    try:
+        return await line.call(method, {**arguments, "blocks": markup.blocks(delivery.text, delivery.buttons)})
+    except Unrenderable:
+        plain = markup.plain_blocks(delivery.text, delivery.buttons)
+    try:
+        return await line.call(method, {**arguments, "blocks": plain})
+    except Unrenderable as refusal:
+        raise Rejected(str(refusal)) from None
+
+
+def metadata(delivery: Delivery) -> dict[str, object]:
+    """By what a delivery is recognised."""
+    return {"event_type": DELIVERED, "event_payload": {"id": str(delivery.id)}}
+
+
+def message_id(answer: Mapping[str, object]) -> MessageId:
+    """The id in what a method that sends answers. Raises `Unknown`."""
+    ts = answer.get("ts")
+    if not isinstance(ts, str):
+        raise Unknown("Slack's answer names no message")
+    return MessageId(ts)
+
+
+async def show_status(line: Line, address: Address, words: str) -> None:
+    """What is being done there; Slack shows that in threads alone. Raises `BotError`."""
+    if address.thread is None:
+        return
+    arguments = {"channel_id": address.chat, "thread_ts": address.thread, "status": words[:STATUS_LIMIT]}
+    await line.call("assistant.threads.setStatus", arguments, telling=False)
+
+
+async def entitle(line: Line, address: Address, title: str) -> None:
+    """Name a thread of the assistant; others have no names. Raises `BotError`."""
+    if address.thread is None or not address.chat.startswith("D") or not title.strip():
+        return
+    arguments = {"channel_id": address.chat, "thread_ts": address.thread, "title": title.strip()[:TITLE_LIMIT]}
+    await line.call("assistant.threads.setTitle", arguments, telling=False)
+
+
+async def is_admin(line: Line, chat: ChatId, user: UserId) -> bool:
+    """Whether a person runs the workspace, or made the channel. Raises `BotError`."""
+    told = (await line.call("users.info", {"user": user}, telling=False)).get("user")
+    if isinstance(told, dict) and any(told.get(role) is True for role in ("is_admin", "is_owner", "is_primary_owner")):
+        return True
+    channel = (await line.call("conversations.info", {"channel": chat}, telling=False)).get("channel")
+    return isinstance(channel, dict) and channel.get("creator") == user
+
+
+def _thread(address: Address) -> dict[str, str]:
+    return {"thread_ts": address.thread} if address.thread is not None else {}

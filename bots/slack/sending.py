@@ -1,0 +1,178 @@
+"""The way out, for one `run`: which way a delivery goes, and whether it went there before."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Final
+
+from bots.slack import markup, outbound, settling
+from bots.slack.commands import Commands, ResponseUrl, ephemeral
+from bots.slack.files import Uploads
+from bots.slack.inbound import Json
+from bots.slack.interactions import Pressed
+from bots.slack.line import Line
+from bots.slack.people import People
+from bots.slack.recent import Recent
+from core.errors import BotError, BotRejected, NotSent, Rejected, SendError, Unknown
+from core.vocabulary import Address, ChatId, ChatKind, Delivery, MessageId
+
+_EPHEMERAL: Final = "ephemeral:"
+"""How a message is called that Slack gives no id."""
+_MOST_BUTTONS: Final = 512
+_MOST_STATUSES: Final = 512
+
+
+class Sender:
+    """Sends, edits and answers presses."""
+
+    def __init__(
+        self, line: Line, people: People, commands: Commands, uploads: Uploads, attempts: settling.Attempts
+    ) -> None:
+        self._line = line
+        self._people = people
+        self._commands = commands
+        self._uploads = uploads
+        self._attempts = attempts
+        self._buttons: Recent[tuple[str, str], Delivery | None] = Recent(_MOST_BUTTONS)
+        """What stands above buttons that we sent; None once they are gone."""
+        self._locks: Recent[tuple[str, str], asyncio.Lock] = Recent(_MOST_BUTTONS)
+        self._doing: Recent[Address, str] = Recent(_MOST_STATUSES)
+
+    async def send(self, delivery: Delivery) -> MessageId:
+        """Send one part, unless it is there already. Raises `SendError`."""
+        doubtful, known_absent = self._attempts.may_be_there(delivery), False
+        try:
+            if doubtful and (found := await self._sent_before(delivery)) is not None:
+                self._attempts.arrived(delivery)
+                return found
+            known_absent = True
+            message = await self._send(delivery)
+        except SendError as error:
+            self._attempts.failed(delivery, error, asked=known_absent)
+            raise
+        except BotError as trouble:
+            # Of a refused account `run` says what to fix; the delivery can wait.
+            later = NotSent(str(trouble))
+            self._attempts.failed(delivery, later, asked=known_absent)
+            raise later from None
+        self._attempts.arrived(delivery)
+        self._doing.pop(_place(delivery.address))
+        return message
+
+    async def _sent_before(self, delivery: Delivery) -> MessageId | None:
+        if delivery.files and not delivery.buttons:
+            return await self._uploads.sent_before(delivery)
+        return await settling.find(self._line, delivery.address, settling.holds(delivery.id))
+
+    async def _send(self, delivery: Delivery) -> MessageId:
+        private = self._commands.private_answer(delivery.address.chat, delivery.address.reply_to)
+        if private is not None and not delivery.files:
+            return await self._answer_privately(private, delivery)
+        if private is not None:  # a file can't be shown to one person in a channel
+            chat = ChatId(await self._people.direct(private.user))
+            address = Address(bot=delivery.address.bot, chat=chat)
+            delivery = replace(delivery, address=address, kind=ChatKind.DIRECT)
+        if not delivery.files:
+            return await self._send_text(delivery)
+        if not delivery.buttons:
+            return await self._uploads.send(delivery)
+        return await self._send_in_two(delivery)
+
+    async def _send_text(self, delivery: Delivery) -> MessageId:
+        message = await outbound.send(self._line, delivery)
+        if delivery.buttons:
+            self._buttons.put((delivery.address.chat, message), delivery)
+        return message
+
+    async def _send_in_two(self, delivery: Delivery) -> MessageId:
+        """Nothing that shares a file has buttons: they stand below it, with the words."""
+        if delivery.attempt == 1 or await self._uploads.sent_before(delivery) is None:
+            await self._uploads.send(replace(delivery, text=""))
+        try:
+            return await self._send_text(replace(delivery, files=(), text=delivery.text.strip() or "…"))
+        except SendError as error:
+            raise Unknown(f"the files are there, their words are not: {error}") from None
+
+    async def _answer_privately(self, private: ResponseUrl, delivery: Delivery) -> MessageId:
+        private.uses += 1
+        shown = markup.blocks(delivery.text, delivery.buttons)
+        await self._line.post(private.url, {**ephemeral("", shown), "text": markup.notification(delivery.text)})
+        return MessageId(f"{_EPHEMERAL}{delivery.id}")
+
+    async def edit(self, delivery: Delivery, message: MessageId) -> None:
+        """Raises `SendError`."""
+        if message.startswith(_EPHEMERAL):
+            raise Rejected("Slack edits no message that one person sees")
+        place = delivery.address.chat, message
+        try:
+            async with self._lock(place):
+                await outbound.edit(self._line, delivery, await self._uploads.resolved(delivery.address, message))
+                self._buttons.put(place, delivery if delivery.buttons else None)
+        except SendError:
+            raise
+        except BotError as trouble:
+            raise NotSent(str(trouble)) from None
+
+    # presses
+
+    async def answer(self, pressed: Pressed, text: str, *, over: bool) -> None:
+        """Take the buttons away if they are over, and say a word to the one who pressed. Raises `BotError`."""
+        if over:
+            await self._take_buttons_away(pressed)
+        if text.strip():
+            said = ephemeral(text)
+            thread = pressed.press.address.thread
+            await self._line.post(pressed.response_url, {**said, **({"thread_ts": thread} if thread else {})})
+
+    async def _take_buttons_away(self, pressed: Pressed) -> None:
+        """Whatever the message says by now stays; an edit may be under way."""
+        place = pressed.press.address.chat, pressed.ts
+        async with self._lock(place):
+            if place in self._buttons:
+                shown = self._buttons.get(place)
+                if shown is not None:
+                    await outbound.edit(self._line, replace(shown, buttons=()), MessageId(pressed.ts))
+                    self._buttons.put(place, None)
+                return
+            kept = [block for block in pressed.blocks if not _has_our_buttons(block)]
+            if len(kept) == len(pressed.blocks) or not kept:
+                return
+            arguments = {"channel": place[0], "ts": place[1], "text": pressed.text, "blocks": kept, "parse": "none"}
+            await self._line.call("chat.update", arguments, telling=False)
+
+    def _lock(self, place: tuple[str, str]) -> asyncio.Lock:
+        lock = self._locks.get(place)
+        if lock is None:
+            lock = asyncio.Lock()
+            self._locks.put(place, lock)
+        return lock
+
+    # what is being done
+
+    async def typing(self, address: Address) -> None:
+        """Raises `BotError`."""
+        await outbound.show_status(self._line, address, self._doing.get(_place(address)) or outbound.THINKING)
+
+    async def working(self, address: Address, doing: str) -> None:
+        """Raises `BotError`."""
+        self._doing.put(_place(address), doing.strip())
+        await outbound.show_status(self._line, address, doing.strip() or outbound.THINKING)
+
+
+def _place(address: Address) -> Address:
+    return replace(address, reply_to=None)
+
+
+def _has_our_buttons(block: Json) -> bool:
+    elements = block.get("elements")
+    listed = elements if isinstance(elements, list) else []
+    names = (one.get("action_id") for one in listed if isinstance(one, dict))
+    return any(isinstance(name, str) and name.startswith(markup.PRESS) for name in names)
+
+
+def aside(error: BotError) -> SendError:
+    """What a call that one can do without raises."""
+    if isinstance(error, SendError):
+        return error
+    return Rejected(str(error)) if isinstance(error, BotRejected) else NotSent(str(error))

@@ -1,0 +1,21 @@
+"""What the bot itself says to people, apart from what the desk has it say."""
+
+from __future__ import annotations
+
+from typing import Final
+
+HOME_TITLE: Final = "Your conversations"
+HOME_EMPTY: Final = "There is nothing to go back to yet. Write to me under Messages, or mention me in a channel."
+HOME_RESUME: Final = "Resume"
+HOME_HINT: Final = "What you resume goes on in our direct messages."
+WHICH: Final = "For which of our conversations here is that?"
+NONE_HERE: Final = "We have no conversation in this channel. Mention me to begin one, or write to me directly."
+FORGOTTEN: Final = "I no longer know which command that was. Type it again."
+NOT_HERE: Final = "I may not answer here."
+RESUMING: Final = "Our direct messages go on with it."
+PROMPTS: Final = (("What can I ask for?", "/help"), ("Show my conversations", "/sessions"))
+"""Title and message of what a new thread of the assistant suggests."""
+PROMPTS_TITLE: Final = "To begin with"
+ASK_SHORTCUT: Final = "Ask about this"
+ASK_DESCRIPTION: Final = "Hands this message on to the assistant"
+COMMAND_DESCRIPTION: Final = "Talk with the assistant about your conversation"

@@ -1,0 +1,33 @@
+"""What a message refers to: what it replies to, or where it was forwarded from."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bots.telegram import names
+from bots.telegram.media import described
+from bots.telegram.reading import Json, part, words
+from core.vocabulary import Quote
+
+_MOST: Final = 1000
+"""Characters of what is quoted."""
+
+
+def quote(message: Json, earlier: Json | None) -> Quote | None:
+    """`earlier` is the message of this chat that it replies to."""
+    if (origin := part(message, "forward_origin")) is not None:
+        return Quote(name=names.origin(origin), forwarded=True)
+    chosen = words(part(message, "quote"), "text")
+    if earlier is not None:
+        said = words(earlier, "text") or words(earlier, "caption") or described(earlier)
+        return Quote(name=names.author(earlier), text=_short(chosen or said))
+    if (elsewhere := part(message, "external_reply")) is not None:
+        name = names.origin(part(elsewhere, "origin") or {})
+        return Quote(name=name, text=_short(chosen or described(elsewhere)))
+    if (story := part(message, "reply_to_story")) is not None:
+        return Quote(name=names.chat_title(part(story, "chat") or {}), text="[Story]")
+    return None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}\N{HORIZONTAL ELLIPSIS}"

@@ -1,0 +1,109 @@
+"""An event as the inbox row that it becomes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from core.desk import keys
+from core.desk.client_tools import tools_text
+from core.desk.coalesce import Ref
+from core.desk.commands.table import UNKNOWN, parse
+from core.desk.offering import Tokens
+from core.people.access import Access
+from core.people.names import one_line, storable
+from core.store.enclosures import enclosed_of
+from core.store.inbox import Arrival, Lane
+from core.vocabulary import Address, ChatKind, Inbound, Message, RowId
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Offer:
+    """One event on its way into the store. `code` makes a code if it turns out to be a stranger's, `person` the id of a
+    person who is let in, `button` that of a button. `loops`: bots were heard too often in a row there."""
+
+    inbound: Inbound
+    account: str
+    platform: str
+    access: Access
+    code: Callable[[], str]
+    person: Callable[[], str]
+    button: Tokens | None = None
+    loops: bool = False
+
+
+def message_key(address: Address, message: str) -> str:
+    return f"m:{keys.encode(address.chat)}:{message}"
+
+
+def bare_of(offer: Offer, event: str, address: Address, at: datetime) -> Arrival:
+    return Arrival(
+        account=offer.account,
+        dedupe=f"e:{event}",
+        message=None,
+        address=address,
+        kind=ChatKind.DIRECT,
+        identity=None,
+        name="",
+        role="",
+        text="",
+        lane=Lane.NONE,
+        command=None,
+        more_likely=False,
+        sent_at=at,
+    )
+
+
+def arrival_of(offer: Offer, message: Message, identity: str | None) -> Arrival:
+    text = storable(message.text)
+    lane, command = _lane(text, message.kind)
+    return Arrival(
+        account=offer.account,
+        dedupe=message_key(message.address, message.message),
+        message=message.message,
+        address=message.address,
+        kind=message.kind,
+        identity=identity,
+        name=one_line(message.sender.name),
+        role="",
+        text=text,
+        lane=lane,
+        command=command,
+        more_likely=message.more_likely,
+        sent_at=message.sent_at,
+        tools=tools_text(message.tools),
+        enclosed=enclosed_of(message),
+    )
+
+
+def _lane(text: str, kind: ChatKind) -> tuple[Lane, str | None]:
+    """An unknown command is named as such in direct chats; in groups it is left to the agent."""
+    parsed = parse(text)
+    if parsed is None:
+        return Lane.ORDERED, None
+    if parsed.command is not None:
+        return parsed.command.lane, parsed.command.name
+    return (Lane.INSTANT, UNKNOWN) if kind is ChatKind.DIRECT else (Lane.ORDERED, None)
+
+
+def ref_of(row: RowId, arrival: Arrival, now: datetime) -> Ref:
+    return Ref(
+        id=row,
+        command=arrival.command,
+        identity=arrival.identity or "",
+        name=arrival.name,
+        role=arrival.role,
+        address=_reply_address(arrival),
+        kind=arrival.kind,
+        message=arrival.message,
+        more_likely=arrival.more_likely,
+        sent_at=arrival.sent_at,
+        received_at=now,
+        brings=bool(arrival.enclosed.files),
+    )
+
+
+def _reply_address(arrival: Arrival) -> Address:
+    """Among others, an answer names the message that it answers."""
+    return replace(arrival.address, reply_to=None if arrival.kind is ChatKind.DIRECT else arrival.message)

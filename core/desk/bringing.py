@@ -1,0 +1,116 @@
+"""A message with what it brings, in the words that its entry has. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.people.names import one_line, storable
+from core.service.notices import Notices
+from core.store.enclosures import Enclosed, Enclosure
+from core.store.entries import Entry, Json
+from core.store.files import Digest
+from core.store.inbox import Waiting
+from core.vocabulary import Attachment, FileKind, Quote
+
+QUOTE_CHARS = 1000
+FILE = "file"
+PICTURE = "binary"
+"""As pydantic-ai names what has bytes; see `core.agents.files`."""
+MIB = 1024 * 1024
+
+
+def is_empty(row: Waiting) -> bool:
+    """Is there nothing left that could be answered?"""
+    files = row.enclosed.files
+    return bool(files) and not row.text.strip() and all(file.fault for file in files)
+
+
+def words(row: Waiting) -> str:
+    """What is said, with what it refers to before it and a line for each file behind it."""
+    quote = row.enclosed.quote
+    parts = [_quoted(quote)] if quote is not None else []
+    parts += [row.text] if row.text.strip() else []
+    parts += [line for file in row.enclosed.files if (line := _line(file))]
+    return "\n".join(parts) if len(parts) != 1 else parts[0]
+
+
+def _quoted(quote: Quote) -> str:
+    name = one_line(quote.name)
+    if quote.forwarded:
+        return f"[forwarded from {name}]" if name else "[forwarded]"
+    text = storable(quote.text).strip()
+    cut = text if len(text) <= QUOTE_CHARS else f"{text[:QUOTE_CHARS]}…"
+    head = f"{name}: " if name else ""
+    return "> " + f"{head}{cut}".replace("\n", "\n> ") + "\n"
+
+
+def _line(file: Enclosure) -> str:
+    """One that came before, by `again`, has its line in the text already."""
+    kind = file.attachment.kind
+    if not file.attachment.ref:
+        return ""
+    if kind is FileKind.VOICE and file.text is not None:
+        return f"[voice] {file.text}"
+    name = one_line(file.attachment.name)
+    named = f"{kind} {name}" if name else str(kind)
+    return f"[{named}: not received]" if file.fault else f"[{named}]"
+
+
+def faults(row: Waiting, notices: Notices) -> str:
+    """What the sender is told of files of which there is nothing; "" if there is something of each."""
+    return "\n".join(dict.fromkeys(_fault(file, notices) for file in row.enclosed.files if file.fault))
+
+
+def _fault(file: Enclosure, notices: Notices) -> str:
+    name = one_line(file.attachment.name) or notices.say("file_nameless")
+    return notices.say(file.fault, name=name)
+
+
+def files_of(rows: Sequence[Waiting]) -> list[Json]:
+    """The files as the entry's data has them: pictures as what a model is shown, others with their text."""
+    return [_data(file) for row in rows for file in row.enclosed.files if file.digest is not None]
+
+
+def _data(file: Enclosure) -> dict[str, Json]:
+    attachment = file.attachment
+    told: dict[str, Json] = {"name": storable(attachment.name), "media_type": attachment.media_type, "size": file.size}
+    if attachment.kind is FileKind.IMAGE:
+        return {**told, "kind": PICTURE, "frontdesk_file": file.digest}
+    return {**told, "kind": FILE, "is": str(attachment.kind), "digest": file.digest, "text": file.text}
+
+
+def again(entry: Entry) -> Enclosed:
+    """What an entry's message brought, for a message that says the same once more."""
+    files = entry.data.get("files")
+    found = files if isinstance(files, Sequence) and not isinstance(files, str) else []
+    return Enclosed(files=tuple(file for one in found if (file := _enclosure(one)) is not None))
+
+
+def _enclosure(told: Json) -> Enclosure | None:
+    text: object = None
+    match told:
+        case {"kind": "binary", "frontdesk_file": str(digest), "media_type": str(media), "name": str(name), **rest}:
+            kind, size = FileKind.IMAGE, rest.get("size")
+        case {
+            "kind": "file",
+            "is": str(is_),
+            "digest": str(digest),
+            "media_type": str(media),
+            "name": str(name),
+            **rest,
+        }:
+            size, text = rest.get("size"), rest.get("text")
+            kind = FileKind(is_)
+        case _:
+            return None
+    whole = size if isinstance(size, int) else None
+    attachment = Attachment(kind=kind, ref="", name=name, media_type=media, size=whole)
+    return Enclosure(
+        attachment=attachment, digest=Digest(digest), size=whole, text=text if isinstance(text, str) else None,
+        settled=True,
+    )  # fmt: skip
+
+
+def spoke(rows: Sequence[Waiting]) -> bool:
+    """Did the person ask by voice?"""
+    return any(file.attachment.kind is FileKind.VOICE for row in rows for file in row.enclosed.files)

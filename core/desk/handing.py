@@ -1,0 +1,83 @@
+"""Files that an agent hands over: from allowed folders only, after every link in the way is resolved."""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from core.desk.kinds_of_files import kind_of, picture_type
+from core.errors import FileRefused
+from core.people.names import one_line
+from core.store.deliveries import SentFile
+from core.store.files import Files
+
+MOST_FILES = 10
+"""In one message, as platforms have it."""
+PIECE_BYTES = 1024 * 1024
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hand:
+    """What may be handed over: `roots` are absolute, `limit` is in bytes of one file."""
+
+    roots: tuple[Path, ...]
+    limit: int
+
+
+def take(files: Files, paths: Sequence[str], hand: Hand) -> tuple[SentFile, ...]:
+    """Keep what is in these files now. Blocks. Raises `FileRefused` with words for the agent, and `StoreFull`."""
+    if not 1 <= len(paths) <= MOST_FILES:
+        raise FileRefused(f"Name 1 to {MOST_FILES} files.")
+    return tuple(_one(files, path, hand) for path in paths)
+
+
+def _one(files: Files, path: str, hand: Hand) -> SentFile:
+    with _opened(path, hand.roots) as (stream, real):
+        size = os.fstat(stream.fileno()).st_size
+        if size > hand.limit:
+            raise FileRefused(f"{path} has {size / MIB:.1f} MiB; at most {hand.limit / MIB:.0f} MiB can be sent there.")
+        if size == 0:
+            raise FileRefused(f"{path} is empty.")
+        return _kept(files, stream, real, hand.limit)
+
+
+def _kept(files: Files, stream: BinaryIO, real: Path, limit: int) -> SentFile:
+    incoming = files.receive()
+    try:
+        while piece := stream.read(PIECE_BYTES):
+            incoming.write(piece)
+            if incoming.size > limit:
+                raise FileRefused(f"{real.name} grows while it is read.")
+        head, digest = incoming.head, incoming.keep()
+    finally:
+        incoming.drop()
+    media_type = picture_type(head) or mimetypes.guess_type(real.name)[0] or "application/octet-stream"
+    return SentFile(
+        digest=digest, kind=kind_of(media_type), name=one_line(real.name) or "file", media_type=media_type,
+        size=incoming.size,
+    )  # fmt: skip
+
+
+@contextmanager
+def _opened(path: str, roots: Sequence[Path]) -> Iterator[tuple[BinaryIO, Path]]:
+    """The file itself is asked where it is, once it is open: nothing can be put in its place then."""
+    if "\0" in path or not path.strip() or not roots:
+        raise FileRefused("That is no file that may be sent.")
+    try:
+        descriptor = os.open(roots[0] / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise FileRefused(f"{path} can't be read: {error.strerror}.") from None
+    with os.fdopen(descriptor, "rb") as stream:
+        real = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise FileRefused(f"{path} is no file.")
+        if not any(real.is_relative_to(root.resolve()) for root in roots):
+            raise FileRefused(f"{path} is not in a folder from which files may be sent.")
+        yield stream, real

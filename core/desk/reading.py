@@ -1,0 +1,63 @@
+"""The text that is in a file."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import structlog
+
+from core.desk.kinds_of_files import is_pdf, is_text
+from core.people.names import storable
+
+log = structlog.get_logger("frontdesk.desk")
+
+MOST_CHARS = 200_000
+"""Of one file that an agent is shown; with four characters a token that is 50,000 tokens."""
+_MOST_BYTES = 4 * MOST_CHARS
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+async def text_of(path: Path, head: bytes, media_type: str, name: str) -> str | None:
+    """None where there is none. It may take as long as `pdf_text` may; cancelling ends that."""
+    if is_pdf(head):
+        return _cut(await _pdf(path))
+    if is_text(media_type, name):
+        return _cut(await asyncio.to_thread(_plain, path))
+    return None
+
+
+def _cut(text: str | None) -> str | None:
+    clean = storable(text).strip() if text is not None else ""
+    return clean[:MOST_CHARS] or None
+
+
+def _plain(path: Path) -> str | None:
+    """None for what only claims to be text."""
+    with path.open("rb") as stream:
+        data = stream.read(_MOST_BYTES)
+    encoding = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
+    if encoding is None and b"\0" in data:
+        return None
+    try:
+        return data.decode(encoding or "utf-8", "replace" if len(data) == _MOST_BYTES or encoding else "strict")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+async def _pdf(path: Path) -> str | None:
+    with path.open("rb") as stream:
+        reader = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", "-m", "core.desk.pdf_text", stdin=stream, stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL, env={"PYTHONIOENCODING": "utf-8:replace"},
+        )  # fmt: skip
+    try:
+        said, _ = await reader.communicate()
+    except asyncio.CancelledError:
+        reader.kill()
+        await reader.wait()
+        raise
+    if reader.returncode != 0:
+        log.info("pdf_not_read", code=reader.returncode)
+    return said.decode("utf-8", "replace") if said else None

@@ -1,0 +1,59 @@
+"""What people see while they wait for an answer: that somebody types, and what the answer is waiting for."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import structlog
+
+from core.errors import SendError
+from core.ports import Bot, CanType, ShowsWork
+from core.store.turns import Turn
+from core.vocabulary import Address
+
+log = structlog.get_logger("frontdesk.turn")
+
+TYPING_AFTER_S = 0.3
+"""An answer that comes faster needs no typing sign."""
+
+
+class Signs:
+    """Of one turn. `look` is called with every beat and never waits."""
+
+    def __init__(self, turn: Turn, begun_s: float) -> None:
+        self._address = replace(turn.address, reply_to=None)
+        self._begun_s = begun_s
+        self._typed_s = float("-inf")
+        self._doing = ""
+        self._task: asyncio.Task[None] | None = None
+
+    def look(self, bot: Bot, doing: str, now: float) -> None:
+        """`doing`: the tools that run, in plain words."""
+        if now - self._begun_s < TYPING_AFTER_S or (self._task is not None and not self._task.done()):
+            return
+        every = bot.capabilities.typing_interval_s
+        if isinstance(bot, ShowsWork) and doing != self._doing:
+            self._doing = doing
+            self._task = asyncio.create_task(_work(bot, self._address, doing), name="working")
+        elif isinstance(bot, CanType) and every is not None and now - self._typed_s >= every:
+            self._typed_s = now
+            self._task = asyncio.create_task(_type(bot, self._address), name="typing")
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+
+async def _type(bot: CanType, address: Address) -> None:
+    try:
+        await bot.typing(address)
+    except SendError as error:
+        log.debug("typing_not_shown", bot=address.bot, why=str(error))
+
+
+async def _work(bot: ShowsWork, address: Address, doing: str) -> None:
+    try:
+        await bot.working(address, doing)
+    except SendError as error:
+        log.debug("work_not_shown", bot=address.bot, why=str(error))

@@ -1,0 +1,84 @@
+"""Buttons under messages of ours: what pressing one means, and for whom. Each is good once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import delete, select
+
+from core.store.conversations import ConversationId
+from core.store.sql import Row, Sql, Tx, count, insert, text, to_us
+from core.store.sql import integer as integer_
+from core.store.tables import buttons
+from core.vocabulary import BotName, ChatId
+
+
+class Action(StrEnum):
+    """What a button does; `target` is a session, a turn, a consent's id, or a pairing's code."""
+
+    RESUME = "resume"
+    STOP = "stop"
+    APPROVE = "approve"
+    DENY = "deny"
+    LET_IN = "let_in"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Meaning:
+    """One button. Pressing one of a `question` uses up all of them. Good for this person in this chat."""
+
+    id: str
+    question: str
+    bot: BotName
+    chat: ChatId
+    identity: str
+    conversation: ConversationId | None
+    action: Action
+    target: str
+    expires_at: datetime
+
+
+_b = buttons.c
+_INSERT = insert(
+    buttons, "id", "question", "bot", "chat", "identity", "conversation_id", "action", "target", "expires_at"
+)
+_GET = Sql(select(buttons).where(_b.id == text("id")))
+_USE = Sql(delete(buttons).where(_b.question == text("row")))
+_FORGET = Sql(
+    delete(buttons).where(_b.id.in_(select(_b.id).where(_b.expires_at <= integer_("at")).limit(count("most"))))
+)
+
+
+def add(tx: Tx, button: Meaning) -> None:
+    tx.run(
+        _INSERT, id=button.id, question=button.question, bot=button.bot, chat=button.chat, identity=button.identity,
+        conversation_id=button.conversation, action=button.action, target=button.target,
+        expires_at=to_us(button.expires_at),
+    )  # fmt: skip
+
+
+def find(tx: Tx, button: str) -> Meaning | None:
+    """None where it was used, has expired long ago, or never was."""
+    row = tx.one(_GET, id=button)
+    return None if row is None else _from_row(row)
+
+
+def use(tx: Tx, question: str) -> None:
+    """Its question is answered: neither it nor the ones beside it are good any more."""
+    tx.run(_USE, row=question)
+
+
+def forget(tx: Tx, at: datetime, most: int) -> int:
+    """Remove those that have expired; how many."""
+    return tx.run(_FORGET, at=to_us(at), most=most)
+
+
+def _from_row(row: Row) -> Meaning:
+    conversation = row.integer_or_none("conversation_id")
+    return Meaning(
+        id=row.text("id"), question=row.text("question"), bot=BotName(row.text("bot")), chat=ChatId(row.text("chat")),
+        identity=row.text("identity"), conversation=None if conversation is None else ConversationId(conversation),
+        action=Action(row.text("action")), target=row.text("target"), expires_at=row.time("expires_at"),
+    )  # fmt: skip

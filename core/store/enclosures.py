@@ -1,0 +1,94 @@
+"""What a message brings besides its text, as its inbox row keeps it: files, and what it refers to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from core.store.entries import Json
+from core.store.files import Digest
+from core.vocabulary import Attachment, FileKind, Message, Quote
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Enclosure:
+    """A file on its way in. `digest`: where it is kept, once it is fetched; `text`: what it says, once somebody read or
+    heard it; `fault`: why there is nothing of it, a key of the message catalogue. `settled`: nothing more is done."""
+
+    attachment: Attachment
+    digest: Digest | None = None
+    size: int | None = None
+    text: str | None = None
+    fault: str = ""
+    settled: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Enclosed:
+    """All of one message."""
+
+    files: tuple[Enclosure, ...] = ()
+    quote: Quote | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Nothing more is done to any of it."""
+        return all(file.settled for file in self.files)
+
+    def with_file(self, index: int, file: Enclosure) -> Enclosed:
+        return replace(self, files=(*self.files[:index], file, *self.files[index + 1 :]))
+
+
+NOTHING = Enclosed()
+
+
+def enclosed_of(message: Message) -> Enclosed:
+    """As it came."""
+    if not message.attachments and message.quote is None:
+        return NOTHING
+    return Enclosed(files=tuple(Enclosure(attachment=one) for one in message.attachments), quote=message.quote)
+
+
+def written(enclosed: Enclosed) -> str | None:
+    """As a row keeps it; None for nothing."""
+    if not enclosed.files and enclosed.quote is None:
+        return None
+    quote = enclosed.quote
+    told: dict[str, Json] = {"files": [_file(one) for one in enclosed.files]}
+    if quote is not None:
+        told["quote"] = {"name": quote.name, "text": quote.text, "forwarded": quote.forwarded}
+    return json.dumps(told)
+
+
+def _file(one: Enclosure) -> Mapping[str, Json]:
+    file = one.attachment
+    told: dict[str, Json] = {
+        "kind": str(file.kind), "ref": file.ref, "name": file.name, "media_type": file.media_type, "told": file.size,
+        "digest": one.digest, "size": one.size, "text": one.text, "fault": one.fault, "settled": one.settled,
+    }  # fmt: skip
+    return {name: value for name, value in told.items() if value not in (None, "", False)}
+
+
+def read(kept: str | None) -> Enclosed:
+    """From what a row keeps."""
+    if kept is None:
+        return NOTHING
+    told = json.loads(kept)
+    quote = told.get("quote")
+    return Enclosed(
+        files=tuple(map(_enclosure, told["files"])),
+        quote=None if quote is None else Quote(name=quote["name"], text=quote["text"], forwarded=quote["forwarded"]),
+    )
+
+
+def _enclosure(told: dict[str, str]) -> Enclosure:
+    size, digest, sized = told.get("told"), told.get("digest"), told.get("size")
+    file = Attachment(
+        kind=FileKind(told["kind"]), ref=told["ref"], name=told.get("name", ""), media_type=told.get("media_type", ""),
+        size=None if size is None else int(size),
+    )  # fmt: skip
+    return Enclosure(
+        attachment=file, digest=None if digest is None else Digest(digest), size=None if sized is None else int(sized),
+        text=told.get("text"), fault=told.get("fault", ""), settled=bool(told.get("settled")),
+    )  # fmt: skip

@@ -1,0 +1,72 @@
+"""Chats that got another id: what was said and allowed under the old one holds for the new one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import func, literal, select, update
+from sqlalchemy.sql.elements import ClauseElement
+
+from core.store import conversations
+from core.store.conversations import Conversation, ConversationId
+from core.store.sql import Sql, Tx, insert, integer, text, to_us
+from core.store.tables import conversations as conversations_table
+from core.store.tables import keys, moves
+from core.vocabulary import BotName, ChatId
+
+MOST = 16
+"""Moves that are followed back."""
+
+
+def _below(dialect: str) -> ClauseElement:
+    """Keys hold none of the characters that mean something in a pattern of SQLite's."""
+    begins = keys.c.key.op("GLOB")(text("prefix").op("||")(literal("*")))
+    known = begins if dialect == "sqlite" else func.starts_with(keys.c.key, text("prefix"))
+    return select(keys).where(known).order_by(keys.c.key)
+
+
+_INSERT = insert(moves, "bot", "chat", "was", "at", once=["bot", "chat"])
+_WAS = Sql(select(moves.c.was).where(moves.c.bot == text("bot"), moves.c.chat == text("chat")))
+_BELOW = Sql(_below)
+_RENAME = Sql(update(keys).where(keys.c.key == text("row")).values(key=text("to")))
+_LEAD = Sql(update(keys).where(keys.c.key == text("row")).values(conversation_id=integer("to")))
+_READDRESS = Sql(
+    update(conversations_table).where(conversations_table.c.id == integer("row")).values(chat=text("to"))
+)  # fmt: skip
+
+
+def note(tx: Tx, bot: BotName, chat: ChatId, was: ChatId, at: datetime) -> None:
+    """This chat was that one before."""
+    tx.run(_INSERT, bot=bot, chat=chat, was=was, at=to_us(at))
+
+
+def names_of(tx: Tx, bot: BotName, chat: ChatId) -> frozenset[ChatId]:
+    """All ids that a chat had, with the one it has."""
+    found = [chat]
+    while len(found) < MOST and (row := tx.one(_WAS, bot=bot, chat=found[-1])) is not None:
+        before = ChatId(row.text("was"))
+        if before in found:
+            break
+        found.append(before)
+    return frozenset(found)
+
+
+def keys_below(tx: Tx, prefix: str) -> list[tuple[str, ConversationId]]:
+    """The session keys that begin so."""
+    return [(row.text("key"), ConversationId(row.integer("conversation_id"))) for row in tx.all(_BELOW, prefix=prefix)]
+
+
+def rename(tx: Tx, key: str, to: str) -> None:
+    """The key's conversation is found under another key from now on, which leads nowhere yet."""
+    tx.run(_RENAME, row=key, to=to)
+
+
+def lead(tx: Tx, key: str, conversation: ConversationId) -> None:
+    """The key leads to that conversation from now on."""
+    tx.run(_LEAD, row=key, to=conversation)
+
+
+def readdress(tx: Tx, conversation: ConversationId, chat: ChatId) -> Conversation:
+    """Answers to it go to another chat."""
+    tx.run(_READDRESS, row=conversation, to=chat)
+    return conversations.get(tx, conversation)

@@ -1,0 +1,236 @@
+"""The harness of `bots.discord`, and the desk that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TypedDict, Unpack
+
+from bots.discord.bot import DiscordBot
+from bots.discord.http import Patience
+from config.bots import DiscordSettings
+from config.secret import Secret
+from core.ports import Choice, CommandHelp, Desk, Haunt, Principal
+from core.vocabulary import (
+    Address,
+    BotName,
+    Button,
+    ChatId,
+    ChatKind,
+    Delivery,
+    DeliveryId,
+    Inbound,
+    Message,
+    OutFile,
+    Receipt,
+    ThreadId,
+    Verdict,
+)
+from tests.contract.doubles import PATIENCE_S, ManualClock, NoChance, RecordingDesk, running
+from tests.contract.harness import FLOOD_WAIT_S, Fault, Harness
+from tests.fakes.discord import Channel, DiscordServer, GatewayRules
+
+NAME = BotName("discord")
+TABLE = (
+    CommandHelp(name="status", summary="How things are", private=True),
+    CommandHelp(name="reset", summary="Begin anew", argument="text"),
+    CommandHelp(name="resume", summary="Go back", argument="n|title|id", needs_argument=True, completes=True),
+)
+SOON = Patience(connect_s=3.0, answer_s=3.0, upload_s=3.0, zombie_s=0.2, goodbye_s=0.5)
+
+
+@dataclass
+class Memory:
+    """What a desk remembers over restarts."""
+
+    notes: dict[str, str] = field(default_factory=dict)
+    haunted: list[Haunt] = field(default_factory=list)
+
+
+class DiscordDesk(RecordingDesk):
+    """With a command table, and a memory that goes on in the next desk."""
+
+    def __init__(self, memory: Memory | None = None) -> None:
+        super().__init__()
+        memory = memory or Memory()
+        self.notes, self.haunted = memory.notes, memory.haunted
+        self.asked: list[tuple[Principal, str, str]] = []
+        self.ignoring = False
+
+    async def receive(self, batch: Sequence[Inbound]) -> tuple[Receipt, ...]:
+        receipts = await super().receive(batch)
+        if not self.ignoring:
+            return receipts
+        return tuple(replace(one, verdict=Verdict.IGNORED, reason="not_allowed") for one in receipts)
+
+    @property
+    def commands(self) -> Sequence[CommandHelp]:
+        return TABLE
+
+    async def complete(self, principal: Principal, command: str, typed: str) -> Sequence[Choice]:
+        self.asked.append((principal, command, typed))
+        self.changed()
+        return await super().complete(principal, command, typed)
+
+    async def note(self, bot: BotName, name: str, value: str) -> None:
+        await super().note(bot, name, value)
+        self.changed()
+
+    @property
+    def messages(self) -> list[Message]:
+        """Each once, by its id, in order of its first arrival."""
+        found: dict[str, Message] = {}
+        for one in self.heard:
+            if isinstance(one, Message):
+                found.setdefault(one.message, one)
+        return list(found.values())
+
+
+def settings_for(server: DiscordServer, **more: object) -> DiscordSettings:
+    return DiscordSettings.model_validate(
+        {"name": NAME, "token": Secret(server.token), "api_base": server.api_base, **more}, strict=False
+    )
+
+
+class Resident(DiscordBot):
+    """A bot that has talked in one chat before: its desk says so."""
+
+    def __init__(self, settings: DiscordSettings, clock: ManualClock, haunt: Haunt) -> None:
+        super().__init__(NAME, settings=settings, clock=clock, random=NoChance(), patience=SOON)
+        self._haunt = haunt
+        self._desk: RecordingDesk | None = None
+
+    async def run(self, desk: Desk) -> None:
+        assert isinstance(desk, RecordingDesk)
+        desk.haunted = [self._haunt]
+        self._desk = desk
+        await super().run(desk)
+
+    @property
+    def stored(self) -> set[str]:
+        heard = self._desk.heard if self._desk is not None else ()
+        return {one.message for one in heard if isinstance(one, Message)}
+
+
+class DiscordHarness(Harness):
+    """Discord holds nothing back and lets itself be asked: what the desk has not is what a next start would fetch."""
+
+    def __init__(self, server: DiscordServer) -> None:
+        self._server = server
+        self._person = server.person("ada")
+        server.guild("Team", [self._person])
+        self._room = server.dm(self._person)
+        self._said: list[str] = []
+        self.clock = ManualClock()
+        self.address = Address(bot=NAME, chat=ChatId(str(self._room.id)))
+        haunt = Haunt(address=self.address, kind=ChatKind.DIRECT, heard_at=self.clock.now())
+        self._resident = Resident(settings_for(server), self.clock, haunt)
+        self.bot = self._resident
+        self.secrets = (server.token,)
+        self.account = str(server.bot.id)
+
+    def say(self, text: str) -> None:
+        self._said.append(str(self._server.say(self._room, self._person, text).id))
+
+    def held_back(self) -> int:
+        return len([one for one in self._said if one not in self._resident.stored])
+
+    def seen(self) -> tuple[str, ...]:
+        return self._server.texts(self._room)
+
+    def broken_rules(self) -> tuple[object, ...]:
+        return self._server.problems
+
+    async def order(self, fault: Fault) -> None:
+        match fault:
+            case Fault.NOT_REACHED:
+                await self._server.pause()
+                await self.clock.asleep(1)  # the gateway is gone, so the other connections are too
+            case Fault.FLOOD:
+                self._server.limit("create_message", FLOOD_WAIT_S)
+            case Fault.REJECTED:
+                self._server.answer_error("create_message", 400, 50035, "Invalid Form Body")
+            case Fault.CHAT_DEAD:
+                self._server.close_door(self._person)
+            case Fault.NO_ANSWER:
+                self._server.drop("create_message", applied=True)
+            case Fault.ACCOUNT_REFUSED:
+                self._server.revoke(self._server.bot)
+
+    async def mend(self) -> None:
+        self._server.clear_faults()
+        self.clock.advance(FLOOD_WAIT_S)
+        self._server.open_door(self._person)
+        await self._server.resume()
+
+
+@asynccontextmanager
+async def discord() -> AsyncIterator[Harness]:
+    # Tests begin sessions one after the other in less than the five seconds that Discord wants between two.
+    async with DiscordServer(limits=None, gateway=GatewayRules(identify_every_s=0.0)) as server:
+        yield DiscordHarness(server)
+
+
+class World:
+    """A server with a person on it, a team with a channel, and bots that come and go over one memory."""
+
+    def __init__(self, server: DiscordServer) -> None:
+        self.server = server
+        self.clock = ManualClock()
+        self.memory = Memory()
+        self.ada = server.person("ada")
+        self.bob = server.person("bob")
+        self.guild = server.guild("Team", [self.ada, self.bob])
+        self.channel = server.channel(self.guild, "general")
+        self.dm = server.dm(self.ada)
+        self._deliveries = 0
+
+    @property
+    def us(self) -> str:
+        """How people mention the bot."""
+        return f"<@{self.server.bot.id}>"
+
+    def bot(self, **settings: object) -> DiscordBot:
+        made = settings_for(self.server, **settings)
+        return DiscordBot(NAME, settings=made, clock=self.clock, random=NoChance(), patience=SOON)
+
+    def haunt(self, channel: Channel, *, thread: Channel | None = None, kind: ChatKind | None = None) -> None:
+        """People have talked with the bot there, long ago."""
+        kind = kind or (ChatKind.DIRECT if channel.guild_id is None else ChatKind.GROUP)
+        if thread is not None:
+            kind = ChatKind.THREAD
+        address = Address(
+            bot=NAME, chat=ChatId(str(channel.id)), thread=ThreadId(str(thread.id)) if thread is not None else None
+        )
+        self.memory.haunted.append(Haunt(address=address, kind=kind, heard_at=self.clock.now()))
+
+    def delivery(self, said: Message, text: str, **more: Unpack[DeliveryOptions]) -> Delivery:
+        """An answer to something that was said."""
+        self._deliveries += 1
+        return Delivery(id=DeliveryId(self._deliveries), address=said.address, kind=said.kind, text=text, **more)
+
+    async def wait(self, holds: Callable[[], bool]) -> None:
+        await self.server.until(holds, timeout_s=PATIENCE_S)
+
+
+class DeliveryOptions(TypedDict, total=False):
+    buttons: tuple[Button, ...]
+    files: tuple[OutFile, ...]
+
+
+@asynccontextmanager
+async def world() -> AsyncIterator[World]:
+    """At the end nothing that Discord documents was broken."""
+    async with DiscordServer(limits=None, gateway=GatewayRules(identify_every_s=0.0)) as server:
+        yield World(server)
+        assert server.problems == ()
+
+
+@asynccontextmanager
+async def serving(world: World, **settings: object) -> AsyncIterator[tuple[DiscordBot, DiscordDesk]]:
+    """A bot that is up, with its desk."""
+    bot, desk = world.bot(**settings), DiscordDesk(world.memory)
+    async with running(bot, desk) as task:
+        await desk.until(lambda: desk.health.last == "up" or task.done())
+        yield bot, desk

@@ -1,0 +1,164 @@
+"""A Slack app and all that it has to do with: the double, a person, a channel, a desk that listens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Unpack
+
+from bots.slack.bot import SlackBot
+from bots.slack.line import Patience
+from core.ports import CommandHelp, Haunt
+from core.vocabulary import (
+    Address,
+    BotName,
+    Button,
+    ChatId,
+    ChatKind,
+    Delivery,
+    DeliveryId,
+    Message,
+    OutFile,
+    Press,
+    ThreadId,
+)
+from tests.contract.doubles import PATIENCE_S, ManualClock, NoChance, RecordingDesk
+from tests.contract.slack import NAME, settings_for
+from tests.fakes.slack.cast import ServerOptions
+from tests.fakes.slack.clock import ManualClock as ServerClock
+from tests.fakes.slack.model import Channel, Person, Said
+from tests.fakes.slack.model import Message as Shown
+from tests.fakes.slack.server import SlackServer
+
+TABLE = (
+    CommandHelp(name="help", summary="what I can do", private=True),
+    CommandHelp(name="status", summary="how it goes", private=True),
+    CommandHelp(name="reset", summary="begin anew", argument="text"),
+    CommandHelp(name="stop", summary="stop"),
+)
+START = 1_767_225_600.0
+"""What the bot's clock shows at the beginning, 2026-01-01; the double's shows the same."""
+
+
+class SlackDesk(RecordingDesk):
+    """A desk with some commands."""
+
+    @property
+    def commands(self) -> tuple[CommandHelp, ...]:
+        return TABLE
+
+
+class TwoClocks(ManualClock):
+    """The bot's clock; the platform's goes with it."""
+
+    def __init__(self, server: ServerClock) -> None:
+        super().__init__()
+        self._server = server
+
+    def advance(self, seconds: float) -> None:
+        self._server.advance(seconds)
+        super().advance(seconds)
+
+
+class World:
+    """The double, one person, and a bot with its desk. Both clocks stand still until a test moves them."""
+
+    def __init__(self, server: SlackServer, clock: ServerClock) -> None:
+        self.server = server
+        self.ada: Person = server.person("Ada")
+        self.chat: Channel = server.im(self.ada)
+        self.general: Channel = server.channel("general", members=[self.ada])
+        self.clock = TwoClocks(clock)
+        self.desk = SlackDesk()
+        self.bot = self.another()
+        self._deliveries = 0
+
+    def another(self, patience: Patience = Patience(), **settings: object) -> SlackBot:  # noqa: B008 - frozen
+        made = settings_for(self.server, **settings)
+        return SlackBot(BotName(NAME), settings=made, clock=self.clock, random=NoChance(), patience=patience)
+
+    def say(self, text: str, channel: Channel | None = None, thread: Said | None = None) -> Said:
+        return self.server.say(channel or self.chat, self.ada, text, thread=thread)
+
+    async def up(self) -> None:
+        await self.desk.until(lambda: self.desk.health.last == "up")
+        await self.server.until(lambda: self.server.connected(2))
+
+    async def heard(self, count: int) -> None:
+        await self.desk.until(lambda: len(self.desk.heard) >= count)
+
+    async def acked(self) -> None:
+        await self.server.until(self.server.acked)
+
+    async def quiet(self, count: int = 0) -> None:
+        """All was acknowledged, and the desk heard no more than that."""
+        await self.acked()
+        assert len(self.desk.heard) == count
+
+    async def wake(self, nap: int) -> float:
+        """Let the bot's n-th wait pass; tells how long it was."""
+        seconds = await self.clock.asleep(nap)
+        self.clock.advance(seconds)
+        return seconds
+
+    @property
+    def messages(self) -> list[Message]:
+        return [inbound for inbound in self.desk.heard if isinstance(inbound, Message)]
+
+    @property
+    def presses(self) -> list[Press]:
+        return [inbound for inbound in self.desk.heard if isinstance(inbound, Press)]
+
+    @property
+    def words(self) -> list[str]:
+        return [message.text for message in self.messages]
+
+    def address(self, channel: Channel | None = None, thread: Said | str | None = None) -> Address:
+        root = thread.ts if isinstance(thread, Said) else thread
+        chat = ChatId((channel or self.chat).id)
+        return Address(bot=NAME, chat=chat, thread=ThreadId(root) if root is not None else None)
+
+    def delivery(
+        self, text: str, address: Address | None = None, *, buttons: tuple[Button, ...] = (),
+        files: tuple[OutFile, ...] = (), attempt: int = 1,
+    ) -> Delivery:  # fmt: skip
+        self._deliveries += 1
+        where = address or self.address()
+        direct = where.chat.startswith("D")
+        return Delivery(
+            id=DeliveryId(self._deliveries), address=where, text=text, buttons=buttons, files=files, attempt=attempt,
+            kind=ChatKind.DIRECT if direct else ChatKind.THREAD if where.thread else ChatKind.GROUP,
+        )  # fmt: skip
+
+    def haunt(self, channel: Channel, thread: Said | None = None) -> None:
+        """The desk remembers that people talk with us there; something was heard just now."""
+        address = self.address(channel, thread)
+        kind = ChatKind.DIRECT if channel.kind == "im" else ChatKind.THREAD
+        self.desk.haunted.insert(0, Haunt(address=address, kind=kind, heard_at=self.clock.now()))
+
+    def shown(self, channel: Channel | None = None, thread: Said | None = None) -> tuple[Shown, ...]:
+        return self.server.from_bot(channel or self.chat, thread=thread)
+
+    def later(self, minutes: float) -> None:
+        self.clock.advance(timedelta(minutes=minutes).total_seconds())
+
+    def sent(self, method: str = "chat.postMessage") -> int:
+        return len(self.server.calls_of(method))
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        await asyncio.wait([task])
+
+
+@asynccontextmanager
+async def opened(**options: Unpack[ServerOptions]) -> AsyncIterator[World]:
+    """A world that breaks none of Slack's rules."""
+    clock = ServerClock(START)
+    settings: ServerOptions = {"limits": None, "clock": clock, **options}
+    async with SlackServer(**settings) as server:
+        made = World(server, clock)
+        yield made
+        assert not server.problems, server.problems

@@ -1,0 +1,224 @@
+"""What was said while the bot was away, or while its session was lost, is heard all the same: once and in order."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.vocabulary import ChatKind
+from tests.contract.discord import DiscordDesk, World, serving, world
+from tests.contract.doubles import running
+from tests.fakes.discord import Channel
+
+
+@pytest.fixture
+async def discord() -> AsyncIterator[World]:
+    async with world() as made:
+        yield made
+
+
+def say(discord: World, channel: Channel, *texts: str) -> None:
+    for text in texts:
+        discord.server.say(channel, discord.ada, text)
+
+
+def texts(desk: DiscordDesk) -> list[str]:
+    return [one.text for one in desk.messages]
+
+
+async def until_caught_up(desk: DiscordDesk) -> None:
+    await desk.until(lambda: desk.notes.get("behind since") == "")
+
+
+async def test_at_the_start_direct_chats_channels_and_threads_are_asked(discord: World) -> None:
+    server = discord.server
+    thread = server.thread(discord.channel, discord.ada, "aside")
+    other = server.channel(discord.guild, "elsewhere")
+    discord.haunt(discord.dm)
+    discord.haunt(discord.channel)
+    discord.haunt(discord.channel, thread=thread)
+    say(discord, discord.dm, "direct")
+    say(discord, discord.channel, f"{discord.us} in the channel")
+    say(discord, thread, "in the thread")
+    say(discord, other, "nobody asked the bot here")
+    async with serving(discord) as (_, desk):
+        await until_caught_up(desk)
+        await desk.until(lambda: len(desk.messages) == 3)
+    assert {(one.text, one.kind, one.addressed) for one in desk.messages} == {
+        ("direct", ChatKind.DIRECT, True),
+        ("in the channel", ChatKind.GROUP, True),
+        ("in the thread", ChatKind.THREAD, False),
+    }
+    assert {one.within for one in desk.messages if one.kind is not ChatKind.DIRECT} == {str(discord.guild.id)}
+
+
+async def test_many_are_fetched_page_by_page_and_the_latest_if_there_are_too_many(discord: World) -> None:
+    discord.haunt(discord.dm)
+    say(discord, discord.dm, *(f"{number}" for number in range(350)))
+    async with serving(discord, catch_up=230) as (_, desk):
+        await until_caught_up(desk)
+    assert texts(desk) == [f"{number}" for number in range(120, 350)]
+    async with serving(discord, catch_up=1000) as (_, desk):
+        await until_caught_up(desk)
+    assert texts(desk) == [f"{number}" for number in range(350)]
+    assert all(len(batch) <= 100 for batch in desk.batches)
+
+
+async def test_nothing_is_fetched_where_that_is_switched_off(discord: World) -> None:
+    discord.haunt(discord.dm)
+    say(discord, discord.dm, "before")
+    async with serving(discord, catch_up=0) as (_, desk):
+        say(discord, discord.dm, "after")
+        await desk.until(lambda: bool(desk.messages))
+    assert texts(desk) == ["after"]
+
+
+async def test_what_is_too_old_is_left(discord: World) -> None:
+    discord.haunt(discord.dm)
+    say(discord, discord.dm, "old")
+    desk = DiscordDesk(discord.memory)
+    desk.stale_before = datetime.now(UTC) + timedelta(hours=1)
+    async with running(discord.bot(), desk):
+        await until_caught_up(desk)
+    assert not desk.heard
+
+
+async def test_what_comes_live_meanwhile_waits_for_what_was_missed_there_and_for_nothing_else(discord: World) -> None:
+    server = discord.server
+    discord.haunt(discord.dm)
+    say(discord, discord.dm, "missed")
+    held = server.hang("get_messages", channel_id=discord.dm.id)
+    bot, desk = discord.bot(), DiscordDesk(discord.memory)
+    async with running(bot, desk):
+        await discord.wait(lambda: held.hits == 1)
+        say(discord, discord.dm, "live")
+        say(discord, discord.channel, f"{discord.us} elsewhere")
+        await desk.until(lambda: texts(desk) == ["elsewhere"])
+        held.release()
+        discord.clock.advance(await discord.clock.asleep(1))
+        await desk.until(lambda: len(desk.messages) == 3)
+    assert texts(desk) == ["elsewhere", "missed", "live"]
+
+
+async def test_after_a_lost_session_it_goes_on_behind_the_last_message(discord: World) -> None:
+    server = discord.server
+    discord.haunt(discord.dm)
+    async with serving(discord) as (_, desk):
+        say(discord, discord.dm, "one")
+        await desk.until(lambda: texts(desk) == ["one"])
+        server.forget_sessions()
+        server.kick(4000)
+        wait_s = await discord.clock.asleep(1)
+        say(discord, discord.dm, "two", "three")
+        discord.clock.advance(wait_s)
+        discord.clock.advance(await discord.clock.asleep(2))
+        discord.clock.advance(6.0)
+        await desk.until(lambda: texts(desk) == ["one", "two", "three"])
+        await until_caught_up(desk)
+        say(discord, discord.dm, "four")
+        await desk.until(lambda: texts(desk) == ["one", "two", "three", "four"])
+    last = server.calls_of("get_messages")[-1]
+    assert last.query["after"] == desk.messages[0].message
+    assert len(desk.heard) == 4
+
+
+async def test_a_kill_while_catching_up_leaves_nothing_behind(discord: World) -> None:
+    """The first batch moves the time of the last stored message: only the note tells that more was to come."""
+    discord.haunt(discord.dm)
+    say(discord, discord.dm, *(f"{number}" for number in range(150)))
+    desk = DiscordDesk(discord.memory)
+    async with running(discord.bot(), desk):
+        await desk.until(lambda: len(desk.batches) == 1)
+        desk.open.clear()
+        await desk.until(lambda: desk.waiting == 1)
+    [haunt] = discord.memory.haunted
+    discord.memory.haunted[:] = [type(haunt)(address=haunt.address, kind=haunt.kind, heard_at=_late())]
+    async with serving(discord) as (_, again):
+        await until_caught_up(again)
+    assert texts(again) == [f"{number}" for number in range(150)]
+
+
+def _late() -> datetime:
+    return datetime.now(UTC) + timedelta(minutes=10)
+
+
+async def test_a_channel_that_is_gone_keeps_no_other_waiting(discord: World) -> None:
+    server = discord.server
+    gone = server.channel(discord.guild, "gone")
+    discord.haunt(gone)
+    discord.haunt(discord.dm)
+    say(discord, discord.dm, "missed")
+    server.delete_channel(gone)
+    async with serving(discord) as (_, desk):
+        await until_caught_up(desk)
+    assert texts(desk) == ["missed"]
+
+
+async def test_a_store_that_refuses_is_waited_for_and_nothing_is_lost(discord: World) -> None:
+    discord.haunt(discord.dm)
+    say(discord, discord.dm, "missed")
+    desk = DiscordDesk(discord.memory)
+    desk.refusing = True
+    async with running(discord.bot(), desk):
+        wait_s = await discord.clock.asleep(1)
+        say(discord, discord.dm, "live")
+        desk.refusing = False
+        discord.clock.advance(wait_s)
+        await desk.until(lambda: len(desk.messages) == 2)
+    assert texts(desk) == ["missed", "live"]
+
+
+async def test_where_each_question_has_a_thread_the_channel_is_asked_too(discord: World) -> None:
+    server = discord.server
+    thread = server.thread(discord.channel, discord.ada, "aside")
+    discord.haunt(discord.channel, thread=thread)
+    say(discord, discord.channel, f"{discord.us} one more question")
+    async with serving(discord, auto_thread=True) as (_, desk):
+        await until_caught_up(desk)
+    [message] = desk.messages
+    assert str(message.address.thread) == str(message.message)
+
+
+async def test_an_edit_of_a_missed_message_wins(discord: World) -> None:
+    server = discord.server
+    discord.haunt(discord.dm)
+    said = server.say(discord.dm, discord.ada, "halo")
+    server.edit(said, "hello")
+    async with serving(discord) as (_, desk):
+        await until_caught_up(desk)
+    assert texts(desk) == ["hello"]
+
+
+async def test_a_burst_keeps_its_order_over_lost_connections(discord: World) -> None:
+    server = discord.server
+    discord.haunt(discord.dm)
+    said: list[str] = []
+    async with serving(discord) as (_, desk):
+        for turn in range(6):
+            for number in range(40):
+                said.append(f"{turn}/{number}")
+                say(discord, discord.dm, said[-1])
+            if turn % 2:
+                server.forget_sessions()
+            server.kick(None if turn % 3 else 4000)
+            say(discord, discord.dm, f"{turn} in the gap")
+            said.append(f"{turn} in the gap")
+            before = len(server.notes_of("identified")) + len(server.notes_of("resumed"))
+            while len(server.notes_of("identified")) + len(server.notes_of("resumed")) == before:
+                await discord.clock.until(lambda: bool(discord.clock._sleepers))
+                discord.clock.advance(60.0)
+                await discord.wait(_settled(discord, before))
+        await desk.until(lambda: len(desk.messages) == len(said))
+    assert texts(desk) == said
+    assert len(desk.heard) == len(said)
+
+
+def _settled(discord: World, before: int):  # type: ignore[no-untyped-def]
+    def holds() -> bool:
+        server = discord.server
+        now = len(server.notes_of("identified")) + len(server.notes_of("resumed"))
+        return now > before or bool(discord.clock._sleepers)
+
+    return holds

@@ -1,0 +1,183 @@
+"""How the bot keeps its connection: resumed, begun anew, given up, and never in a hurry."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from core.errors import BotRejected
+from tests.contract.discord import DiscordDesk, World, serving, world
+from tests.contract.doubles import PATIENCE_S, running
+from tests.fakes.discord import DiscordServer, GatewayRules
+
+
+@pytest.fixture
+async def discord() -> AsyncIterator[World]:
+    async with world() as made:
+        yield made
+
+
+async def test_only_the_intents_that_are_needed_are_asked_for(discord: World) -> None:
+    async with serving(discord):
+        [account] = discord.server.platform.accounts
+        assert [session.intents for session in account.sessions] == [37377]
+
+
+async def test_a_lost_connection_is_resumed_after_a_wait_and_nothing_is_lost(discord: World) -> None:
+    server = discord.server
+    async with serving(discord) as (_, desk):
+        server.kick(None)
+        wait_s = await discord.clock.asleep(1)
+        assert 0.5 <= wait_s <= 1.0
+        assert "gateway" in desk.health.last
+        server.say(discord.dm, discord.ada, "meanwhile")
+        discord.clock.advance(wait_s)
+        await desk.until(lambda: len(desk.messages) == 1 and desk.health.last == "up")
+    assert len(server.notes_of("identified")) == 1
+    assert len(server.notes_of("resumed")) == 1
+    assert desk.messages[0].text == "meanwhile"
+    assert not server.calls_of("get_messages")
+
+
+@pytest.mark.parametrize("resumable", [True, False])
+async def test_discord_may_ask_for_a_new_connection_or_session(discord: World, resumable: bool) -> None:
+    server = discord.server
+    async with serving(discord) as (_, desk):
+        if resumable:
+            server.reconnect()
+        else:
+            server.invalidate()
+        discord.clock.advance(await discord.clock.asleep(1))
+        if not resumable:  # five seconds between two sessions
+            discord.clock.advance(await discord.clock.asleep(2))
+        await desk.until(lambda: desk.health.last == "up")
+        server.say(discord.dm, discord.ada, "hello again")
+        await desk.until(lambda: len(desk.messages) == 1)
+    assert len(server.notes_of("identified")) == (1 if resumable else 2)
+
+
+async def test_a_gateway_that_closes_after_its_greeting_is_not_hurried(discord: World) -> None:
+    """Resumable closings make the library alone connect hundreds of times a second."""
+    server, clock = discord.server, discord.clock
+    async with serving(discord) as (_, desk):
+        before = len(server.notes_of("connected"))
+        server.close_after_hello(4000, times=8)
+        server.kick(4000)
+        waits = []
+        for attempt in range(1, 10):
+            waits.append(await clock.asleep(attempt))
+            assert len(server.notes_of("connected")) - before == attempt - 1
+            clock.advance(waits[-1])
+        await desk.until(lambda: desk.health.last == "up")
+    assert waits == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
+
+
+async def test_a_gateway_that_answers_no_heartbeat_is_left(discord: World) -> None:
+    server = discord.server
+    server.rules.heartbeat_ms = 200
+    async with serving(discord) as (_, desk):
+        server.rules.acknowledges = False
+        wait_s = await discord.clock.asleep(1)
+        assert "heartbeat" in desk.health.last
+        server.rules.acknowledges = True
+        discord.clock.advance(wait_s)
+        await desk.until(lambda: desk.health.last == "up")
+    assert len(server.notes_of("resumed")) == 1
+
+
+async def test_a_gateway_that_never_greets_is_tried_again(discord: World) -> None:
+    server = discord.server
+    server.rules.answers_hello = False
+    bot, desk = discord.bot(), DiscordDesk()
+    async with running(bot, desk):
+        wait_s = await discord.clock.asleep(1)
+        server.rules.answers_hello = True
+        discord.clock.advance(wait_s)
+        discord.clock.advance(await discord.clock.asleep(2))
+        await desk.until(lambda: desk.health.last == "up")
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [(4004, "token"), (4012, "update"), (4013, "intents"), (4014, "Message Content Intent")],
+)
+async def test_what_no_waiting_mends_ends_the_bot_with_words(discord: World, code: int, words: str) -> None:
+    desk = DiscordDesk()
+    running_bot = asyncio.create_task(discord.bot().run(desk))
+    await desk.until(lambda: desk.health.last == "up")
+    discord.server.kick(code)
+    with pytest.raises(BotRejected, match=words) as caught:
+        await asyncio.wait_for(running_bot, PATIENCE_S)
+    assert discord.server.token not in str(caught.value)
+
+
+async def test_a_missing_intent_names_the_switch() -> None:
+    async with DiscordServer(limits=None) as server:
+        server.enable(server.bot, 0)
+        with pytest.raises(BotRejected, match="switch on Message Content Intent"):
+            await asyncio.wait_for(World(server).bot().run(DiscordDesk()), PATIENCE_S)
+
+
+async def test_a_wrong_token_ends_the_bot_before_it_listens(discord: World) -> None:
+    bot = discord.bot()
+    discord.server.revoke(discord.server.bot)
+    with pytest.raises(BotRejected, match="token"):
+        await asyncio.wait_for(bot.run(DiscordDesk()), PATIENCE_S)
+    assert not discord.server.notes_of("connected")
+
+
+async def test_each_recommended_shard_has_a_session_five_seconds_after_the_one_before() -> None:
+    async with DiscordServer(limits=None, gateway=GatewayRules(shards=2, identify_every_s=0.0)) as server:
+        discord = World(server)
+        bot, desk = discord.bot(), DiscordDesk()
+        async with running(bot, desk):
+            wait_s = await discord.clock.asleep(1)
+            await server.until(lambda: len(server.notes_of("identified")) == 1)
+            assert desk.health.last != "up"
+            assert wait_s >= 5.0
+            discord.clock.advance(wait_s)
+            await desk.until(lambda: desk.health.last == "up")
+            server.say(discord.dm, discord.ada, "first shard")
+            server.say(discord.channel, discord.ada, "some shard")
+            await desk.until(lambda: len(desk.messages) == 2)
+            [account] = server.platform.accounts
+            assert sorted(session.shard for session in account.sessions) == [(0, 2), (1, 2)]
+        assert server.problems == ()
+
+
+async def test_a_day_without_sessions_is_sat_out(discord: World) -> None:
+    server = discord.server
+    server.rules.starts_left = 0
+    bot, desk = discord.bot(), DiscordDesk()
+    async with running(bot, desk):
+        wait_s = await discord.clock.asleep(1)
+        assert wait_s == 14_400
+        assert "no more sessions" in desk.health.last
+        assert not server.notes_of("connected")
+        server.rules.starts_left = 10
+        discord.clock.advance(wait_s)
+        await desk.until(lambda: desk.health.last == "up")
+
+
+async def test_an_api_that_is_away_at_the_start_is_waited_for(discord: World) -> None:
+    bot, desk = discord.bot(), DiscordDesk()
+    await discord.server.pause()
+    async with running(bot, desk):
+        discord.clock.advance(await discord.clock.asleep(1))
+        wait_s = await discord.clock.asleep(2)
+        assert "can't be reached" in desk.health.last
+        await discord.server.resume()
+        discord.clock.advance(wait_s)
+        await desk.until(lambda: desk.health.last == "up")
+
+
+async def test_the_gateway_of_the_configuration_is_used_in_place_of_every_other(discord: World) -> None:
+    server = discord.server
+    ours = server.gateway_url
+    server.platform.root = "http://127.0.0.1:1"  # what the API and the gateway itself say leads nowhere
+    async with serving(discord, gateway_url=ours) as (_, desk):
+        server.kick(4000)
+        discord.clock.advance(await discord.clock.asleep(1))
+        await desk.until(lambda: len(server.notes_of("resumed")) == 1)

@@ -1,0 +1,168 @@
+"""Files in and out of Slack: the real SDK against the strict double."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.errors import ChatDead, NotSent, Rejected, Unknown
+from core.vocabulary import Attachment, Button, FileKind, OutFile
+from tests.contract.doubles import running
+from tests.contract.slack import shown
+from tests.fakes.slack.model import Channel
+from tests.wire.slack_world import World, opened
+
+PNG = b"\x89PNG" + bytes(range(256)) * 1_000
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with opened() as made:
+        yield made
+
+
+def out(folder: Path, name: str = "report.txt", content: bytes = b"hello") -> OutFile:
+    path = folder / "0198"
+    path.write_bytes(content)
+    return OutFile(kind=FileKind.FILE, path=path, name=name, media_type="text/plain", size=len(content))
+
+
+async def fetched(world: World, attachment: Attachment) -> bytes:
+    return b"".join([piece async for piece in world.bot.fetch(attachment)])
+
+
+# -- in ----------------------------------------------------------------------------------------------------------------
+
+
+async def test_files_are_told_of_and_fetched_with_the_token(world: World) -> None:
+    files = [
+        world.server.file(world.ada, "cat.png", PNG),
+        world.server.file(world.ada, "memo.m4a", b"memo"),
+        world.server.file(world.ada, "page.html", b"<html>own page</html>", mimetype="text/html"),
+    ]
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.say(world.chat, world.ada, "", files=files)
+        await world.heard(1)
+        cat, memo, page = world.messages[0].attachments
+        assert (cat.kind, cat.name, cat.media_type, cat.size) == (FileKind.IMAGE, "cat.png", "image/png", len(PNG))
+        assert memo.kind is FileKind.AUDIO
+        assert await fetched(world, cat) == PNG
+        assert await fetched(world, page) == b"<html>own page</html>"
+    assert world.messages[0].text == ""
+    assert world.server.bot.token not in repr(world.messages[0])
+
+
+async def test_a_login_page_in_place_of_the_file_is_noticed(world: World) -> None:
+    file = world.server.file(world.ada, "cat.png", PNG)
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.say(world.chat, world.ada, "look", files=[file])
+        await world.heard(1)
+        (attachment,) = world.messages[0].attachments
+        world.server.answer("download", 200, b"<!DOCTYPE html><title>Sign in</title>")
+        with pytest.raises(Rejected, match="files:read"):
+            await fetched(world, attachment)
+        world.server.answer("download", 302, b"")
+        with pytest.raises(Rejected, match="302"):
+            await fetched(world, attachment)
+        world.server.drop("download", applied=False)
+        with pytest.raises(Unknown):
+            await fetched(world, attachment)
+        world.server.remove_scope("files:read")
+        with pytest.raises(Rejected, match="files:read"):
+            await fetched(world, attachment)
+
+
+# -- out ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("in_thread", [True, False])
+async def test_files_go_out_with_their_words(world: World, tmp_path: Path, in_thread: bool) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        root = world.say("chatter", world.general)
+        address = world.address(world.general, root if in_thread else None)
+        files = (out(tmp_path), out(tmp_path, "cat.png", PNG))
+        message = await world.bot.send(world.delivery("**two** files", address, files=files))
+    (said,) = world.shown(world.general)
+    assert (said.ts, said.text, said.thread_ts) == (message, "*two* files", root.ts if in_thread else None)
+    held = [world.server.platform.files[one] for one in said.file_ids]
+    assert [(one.name, len(one.content)) for one in held] == [("report.txt", len(PNG)), ("cat.png", len(PNG))]
+
+
+async def test_words_above_a_file_can_be_edited(world: World, tmp_path: Path) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        message = await world.bot.send(world.delivery("draft", files=(out(tmp_path),)))
+        await world.bot.edit(world.delivery("final"), message)
+    (said,) = world.shown()
+    assert (shown(said), len(said.file_ids)) == ("final", 1)
+
+
+async def test_a_file_with_buttons_comes_first_and_its_words_below(world: World, tmp_path: Path) -> None:
+    yes = Button(label="Yes", data="YES")
+    async with running(world.bot, world.desk):
+        await world.up()
+        delivery = world.delivery("may I?", files=(out(tmp_path),), buttons=(yes,))
+        world.server.error("chat.postMessage", "ratelimited")
+        with pytest.raises(Unknown):
+            await world.bot.send(delivery)
+        world.clock.advance(60)
+        message = await world.bot.send(replace(delivery, attempt=2))
+    file, words = world.shown()
+    assert (len(file.file_ids), shown(words), words.ts) == (1, "may I?", message)
+
+
+@pytest.mark.parametrize("applied", [True, False])
+@pytest.mark.parametrize("restart", [True, False])
+async def test_whether_a_file_arrived_is_settled(world: World, tmp_path: Path, applied: bool, restart: bool) -> None:
+    delivery = world.delivery("here", files=(out(tmp_path),))
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.drop("files.completeUploadExternal", applied=applied)
+        with pytest.raises(Unknown):
+            await world.bot.send(delivery)
+    bot = world.another() if restart else world.bot
+    async with running(bot, world.desk):
+        await world.up()
+        message = await bot.send(replace(delivery, attempt=2))
+    assert [one.ts for one in world.shown()] == [message]
+    assert len(world.desk.notes["uploads"]) < 200
+
+
+@pytest.mark.parametrize("method", ["files.getUploadURLExternal", "upload"])
+async def test_a_broken_upload_leaves_nothing_and_may_be_tried_again(world: World, tmp_path: Path, method: str) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.drop(method, applied=True)
+        with pytest.raises(NotSent):
+            await world.bot.send(delivery := world.delivery("here", files=(out(tmp_path),)))
+        assert world.shown() == ()
+        await world.bot.send(replace(delivery, attempt=2))
+    assert len(world.shown()) == 1
+
+
+async def test_a_file_that_is_gone_and_a_chat_that_is_dead_are_said_so(world: World, tmp_path: Path) -> None:
+    gone = out(tmp_path, content=PNG)
+    async with running(world.bot, world.desk):
+        await world.up()
+        elsewhere: Channel = world.server.channel("elsewhere", with_bot=False)
+        with pytest.raises(ChatDead):
+            await world.bot.send(world.delivery("x", world.address(elsewhere), files=(gone,)))
+        gone.path.unlink()
+        with pytest.raises(Rejected, match="gone"):
+            await world.bot.send(world.delivery("x", files=(gone,)))
+
+
+async def test_a_file_for_one_person_goes_to_our_direct_chat(world: World, tmp_path: Path) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.slash(world.general, world.ada, "/frontdesk", "help")
+        await world.heard(1)
+        await world.bot.send(world.delivery("here", world.messages[0].address, files=(out(tmp_path),)))
+    assert world.shown(world.general) == ()
+    assert len(world.shown(world.chat)) == 1

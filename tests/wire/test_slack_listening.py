@@ -1,0 +1,240 @@
+"""How the Slack bot listens: the real SDK over sockets against the strict double."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from core.vocabulary import ChatKind, Edit, Malformed, Message
+from tests.contract.doubles import running
+from tests.fakes.slack.model import JsonObject
+from tests.wire.slack_world import World, opened
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with opened() as made:
+        yield made
+
+
+# -- one answer for each message ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mention_first", [False, True])
+async def test_c12_a_mention_is_one_message_in_either_order(world: World, mention_first: bool) -> None:
+    world.server.platform.mention_first = mention_first
+    async with running(world.bot, world.desk):
+        await world.up()
+        said = world.say(f"{world.server.bot} hello", world.general)
+        await world.heard(1)
+        await world.acked()
+    assert len(said.event_ids) == 2
+    assert len(world.desk.heard) == 1
+    message = world.messages[0]
+    assert (message.text, message.addressed, message.kind) == ("hello", True, ChatKind.THREAD)
+    assert (message.message, message.address.thread, message.address.chat) == (said.ts, said.ts, world.general.id)
+
+
+async def test_c12_both_events_of_a_mention_read_the_same_though_one_comes_after_a_restart(world: World) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        said = world.say(f"hi {world.server.bot}", world.general)
+        await world.acked()
+    async with running(world.another(), world.desk):
+        await world.up()
+        for event in said.event_ids:
+            world.server.redeliver(event)
+        await world.heard(2)
+        await world.acked()
+    assert world.messages[0] == world.messages[1]
+
+
+async def test_c15_what_takes_five_seconds_to_store_is_heard_once_however_often_slack_tries(world: World) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.desk.open.clear()
+        said = world.say("slowly")
+        await world.desk.until(lambda: world.desk.waiting == 1)
+        delivery = world.server.delivery(said.event_ids[0])
+        world.clock.advance(3)
+        await world.server.until(lambda: len(delivery.attempts) == 2)
+        world.clock.advance(3)
+        await world.server.until(lambda: delivery.state == "waiting")
+        world.clock.advance(60)
+        await world.server.until(lambda: len(delivery.attempts) == 3)
+        world.desk.open.set()
+        await world.heard(1)
+        await world.server.until(lambda: world.server.settled(said))
+    assert world.words == ["slowly"]
+    assert world.desk.most_waiting == 1
+
+
+async def test_an_event_is_acknowledged_at_once(world: World) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        said = world.say("quickly")
+        await world.acked()
+    (attempt,) = world.server.delivery(said.event_ids[0]).attempts
+    assert attempt.delay_s == 0
+
+
+# -- what is not for us ------------------------------------------------------------------------------------------------
+
+
+async def test_what_nobody_said_to_us_is_acknowledged_and_never_reaches_the_desk(world: World) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        said = world.say("look: https://example.com", world.general)
+        await world.heard(1)
+        world.server.unfurl(world.general, said, "https://example.com")
+        world.server.join(world.general, world.server.person("Bob"))
+        world.server.delete(world.general, said)
+        world.server.say(world.general, world.ada, "Topic: cats", subtype="channel_topic")
+        world.server.send_event({"type": "kind_of_tomorrow", "x": [1]})
+        await world.bot.send(world.delivery("ours", world.address(world.general)))
+        await world.quiet(1)
+    assert world.messages[0].addressed is False
+
+
+async def test_other_bots_are_named_as_such_and_our_own_words_are_not_heard(world: World) -> None:
+    jenkins, elsewhere = world.server.other_bot(), world.server.add_bot("x", app_of=world.server.bot)
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.say(world.general, jenkins, "done", subtype="bot_message")
+        world.server.say(world.general, jenkins, f"{world.server.bot} done")
+        world.server.say(world.general, world.server.as_person(elsewhere), "from our other workspace")
+        world.say("last", world.general)
+        await world.heard(3)
+        await world.acked()
+    assert [(message.text, message.sender.is_bot) for message in world.messages] == [
+        ("done", True),
+        ("done", True),
+        ("last", False),
+    ]
+
+
+async def test_one_malformed_event_is_refused_and_the_stream_moves_on(world: World) -> None:
+    broken: JsonObject = {"type": "message", "channel": world.chat.id, "channel_type": "im", "text": "no time"}
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.say("before")
+        await world.heard(1)
+        bad = world.server.send_event(broken)
+        world.server.send_event({"type": "message", "channel": 7})
+        await world.heard(3)
+        world.say("after")
+        await world.heard(4)
+        await world.acked()
+    assert [type(inbound) for inbound in world.desk.heard] == [Message, Malformed, Malformed, Message]
+    assert world.desk.heard[1].event == bad.event_id
+
+
+# -- where it is said --------------------------------------------------------------------------------------------------
+
+
+async def test_each_place_is_what_it_is(world: World) -> None:
+    bob = world.server.person("Bob")
+    several = world.server.mpim(world.ada, bob)
+    async with running(world.bot, world.desk):
+        await world.up()
+        direct = world.say("direct")
+        world.say("in the assistant's pane", thread=direct)
+        root = world.say("chatter", world.general)
+        world.say("reply", world.general, root)
+        world.say("three of us", several)
+        await world.heard(5)
+        await world.acked()
+    found = [(m.kind, m.address.chat, m.address.thread, m.addressed) for m in world.messages]
+    assert found == [
+        (ChatKind.DIRECT, world.chat.id, None, True),
+        (ChatKind.DIRECT, world.chat.id, direct.ts, True),
+        (ChatKind.GROUP, world.general.id, None, False),
+        (ChatKind.THREAD, world.general.id, root.ts, False),
+        (ChatKind.GROUP, several.id, None, False),
+    ]
+    assert {message.within for message in world.messages} == {world.server.team.id}
+    assert {message.sender.realm for message in world.messages} == {world.server.team.id}
+    assert {message.sender.name for message in world.messages} == {"ada"}
+
+
+async def test_c29_in_a_thread_others_go_on_without_a_mention(world: World) -> None:
+    bob = world.server.person("Bob")
+    async with running(world.bot, world.desk):
+        await world.up()
+        root = world.say(f"{world.server.bot} let us talk", world.general)
+        world.server.say(world.general, bob, "and me?", thread=root)
+        await world.heard(2)
+    first, second = world.messages
+    assert first.address.thread == second.address.thread == root.ts
+    assert (second.kind, second.addressed, second.sender.user) == (ChatKind.THREAD, False, bob.id)
+
+
+async def test_who_is_first_mentioned_in_a_thread_hears_how_it_began_and_only_then(world: World) -> None:
+    bob = world.server.person("Bob")
+    async with running(world.bot, world.desk):
+        await world.up()
+        root = world.say("the printer is on fire", world.general)
+        world.server.say(world.general, bob, f"again? {world.ada}", thread=root)
+        world.say(f"{world.server.bot} what now?", world.general, root)
+        await world.heard(3)
+        world.say(f"{world.server.bot} well?", world.general, root)
+        await world.heard(4)
+    asked, more = world.messages[2:]
+    assert asked.quote is not None
+    assert (asked.quote.name, asked.quote.text) == ("ada", "the printer is on fire\nbob: again? @ada")
+    assert (asked.text, more.quote) == ("what now?", None)
+
+
+# -- what is said ------------------------------------------------------------------------------------------------------
+
+
+async def test_tokens_are_read_to_us(world: World) -> None:
+    bob = world.server.person("Bob")
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.say(f"{bob} a < b && c, see {world.general} and <https://example.com/x?a=1|this> or https://x.org/ @here")
+        await world.heard(1)
+    (text,) = world.words
+    expected = "@bob a < b && c, see #general and this (https://example.com/x?a=1) or https://x.org/ @here"
+    assert text == expected
+
+
+async def test_an_edit_is_heard_and_only_one(world: World) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        said = world.say("helo")
+        await world.heard(1)
+        edited = world.server.edit(world.chat, said, "hello & bye")
+        await world.heard(2)
+        world.server.redeliver(edited)
+        await world.quiet(2)
+    edit = world.desk.heard[1]
+    assert isinstance(edit, Edit)
+    assert (edit.message, edit.text, edit.address.chat) == (said.ts, "hello & bye", world.chat.id)
+
+
+async def test_a_burst_keeps_its_order(world: World) -> None:
+    """On one socket: Slack itself orders nothing that it hands to two."""
+    async with running(world.another(connections=1), world.desk):
+        await world.server.until(world.server.connected)
+        for number in range(300):
+            world.say(str(number))
+        await world.heard(300)
+        await world.acked()
+    assert world.words == [str(number) for number in range(300)]
+
+
+async def test_what_comes_over_several_sockets_at_once_is_put_in_order(world: World) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.desk.open.clear()
+        world.say("first")
+        await world.desk.until(lambda: world.desk.waiting == 1)
+        for number in range(20):
+            world.say(str(number))
+        await world.server.until(lambda: all(one.attempts for one in world.server.deliveries))
+        world.desk.open.set()
+        await world.heard(21)
+        await world.acked()
+    assert world.words == ["first", *(str(number) for number in range(20))]
