@@ -22,6 +22,11 @@ class SystemClock:
         await asyncio.sleep(max(0.0, seconds))
 
 
+def rfc3339(at: datetime) -> str:
+    """As people and programs read it: in UTC, with a Z."""
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
 def booted_at() -> float:
     """When the machine was started, in seconds since 1970."""
     return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)

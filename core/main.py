@@ -22,7 +22,7 @@ from core.chance import SystemRandom
 from core.clock import SystemClock
 from core.desk.desk import Desk
 from core.errors import VerbFailed
-from core.ports import Bot
+from core.ports import Bot, ServesHttp
 from core.reload import Reading, Reload, Staff
 from core.service import logs
 from core.service.garbage import Garbage
@@ -171,9 +171,12 @@ class Daemon:
         """Before the desk starts and until after it has closed, so that both can be watched. Whoever sits at a terminal
         has asked for no port unless the file has one."""
         settings = self._loaded.settings
-        if not self._stdin or "listen" in settings.model_fields_set:
-            watching = watched(settings.listen, staff.house, staff.desk, staff.health, version())
-            status.listener = await stack.enter_async_context(watching)
+        served = any(isinstance(bot, ServesHttp) and bot.asgi for bot in self.bots.values())
+        if self._stdin and not served and "listen" not in settings.model_fields_set:
+            return
+        watching = watched(settings.listen, staff.house, staff.desk, staff.health, version())
+        status.listener = listener = await stack.enter_async_context(watching)
+        staff.supervisor.on_begin, staff.supervisor.on_leave = listener.open_to, listener.close_to
 
     def _begin(self, stack: AsyncExitStack, work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
         """Go on with it until the end."""

@@ -21,6 +21,7 @@ from config.settings import Settings
 from core.agents.registry import Agents
 from core.aside import aside
 from core.assembly import MIB, SettingsPolicies, access_of, agents_of, bounds_of, rules_of
+from core.clock import rfc3339
 from core.desk.desk import Desk
 from core.desk.house import House
 from core.errors import ConfigError, StoreError
@@ -122,7 +123,7 @@ class Reload:
         found = str(fault).splitlines()
         more = [f"and {len(found) - MOST_FAULTS} more: frontdesk check"] if len(found) > MOST_FAULTS else []
         faults = (*found[:MOST_FAULTS], *more)
-        log.error("config_refused", faults=len(found), first=faults[0], holds_since=self.state.loaded_at.isoformat())
+        log.error("config_refused", faults=len(found), first=faults[0], holds_since=rfc3339(self.state.loaded_at))
         self.state = replace(self.state, refused_at=self._house.clock.now(), faults=faults)
 
     async def _adopt(self, settings: Settings, agents: Agents, accounts: Mapping[str, str]) -> None:

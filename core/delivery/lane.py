@@ -153,8 +153,9 @@ class Lane:
                 await self._read()
             if self._queue:
                 await self._deliver(self._queue[0])
-        except StoreError:
-            log.exception("lane_store_fault", bot=self.bot)
+        except StoreError as fault:
+            now = self._workshop.clock.monotonic()
+            self._workshop.store.faults.met("lane_store_fault", fault, now, bot=self.bot)
             await self._pause(1.0)
 
     async def _read(self) -> None:
@@ -257,8 +258,9 @@ class Lane:
         while True:
             try:
                 await self._workshop.store.write(lambda tx: mark(tx, now))
-            except StoreError:
-                log.exception("delivery_not_marked", bot=self.bot, delivery=posted.id)
+            except StoreError as fault:
+                now_s = self._workshop.clock.monotonic()
+                self._workshop.store.faults.met("delivery_not_marked", fault, now_s, bot=self.bot, delivery=posted.id)
                 await self._pause(1.0)
             else:
                 break

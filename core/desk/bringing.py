@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.people.names import one_line, storable
+from core.people.names import NAME_LIMIT, plain_line, storable
 from core.service.notices import Notices
 from core.store.enclosures import Enclosed, Enclosure
 from core.store.entries import Entry, Json
@@ -35,7 +35,7 @@ def words(row: Waiting) -> str:
 
 
 def _quoted(quote: Quote) -> str:
-    name = one_line(quote.name)
+    name = plain_line(quote.name, NAME_LIMIT)
     if quote.forwarded:
         return f"[forwarded from {name}]" if name else "[forwarded]"
     text = storable(quote.text).strip()
@@ -51,7 +51,7 @@ def _line(file: Enclosure) -> str:
         return ""
     if kind is FileKind.VOICE and file.text is not None:
         return f"[voice] {file.text}"
-    name = one_line(file.attachment.name)
+    name = plain_line(file.attachment.name, NAME_LIMIT)
     named = f"{kind} {name}" if name else str(kind)
     return f"[{named}: not received]" if file.fault else f"[{named}]"
 
@@ -62,7 +62,7 @@ def faults(row: Waiting, notices: Notices) -> str:
 
 
 def _fault(file: Enclosure, notices: Notices) -> str:
-    name = one_line(file.attachment.name) or notices.say("file_nameless")
+    name = plain_line(file.attachment.name, NAME_LIMIT) or notices.say("file_nameless")
     return notices.say(file.fault, name=name)
 
 

@@ -85,7 +85,7 @@ class Desk:
                 await recovery.recover_conversation(self._house, self.router, conversation)
             except StoreError as fault:
                 now_s = self._house.clock.monotonic()
-                self._house.store_faults.met("conversation_not_taken_up", fault, now_s, conversation=conversation)
+                self._house.store.faults.met("conversation_not_taken_up", fault, now_s, conversation=conversation)
                 await self._house.clock.sleep(STORE_PAUSE_S)
             else:
                 return

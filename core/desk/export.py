@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from core.clock import rfc3339
 from core.service.notices import Notices
 from core.store import history
 from core.store.conversations import SessionId
@@ -43,7 +44,7 @@ def lossless(log: Sequence[Entry]) -> list[Json]:
             "data": entry.data,
             "turn_id": entry.turn,
             "sender": entry.sender,
-            "at": entry.at.isoformat(),
+            "at": rfc3339(entry.at),
         }
         for entry in log
     ]

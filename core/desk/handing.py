@@ -13,12 +13,13 @@ from typing import BinaryIO
 
 from core.desk.kinds_of_files import kind_of, picture_type
 from core.errors import FileRefused
-from core.people.names import one_line
+from core.people.names import plain_line
 from core.store.deliveries import SentFile
 from core.store.files import Files
 
 MOST_FILES = 10
 """In one message, as platforms have it."""
+NAME_CHARS = 120
 PIECE_BYTES = 1024 * 1024
 MIB = 1024 * 1024
 
@@ -60,7 +61,7 @@ def _kept(files: Files, stream: BinaryIO, real: Path, limit: int) -> SentFile:
         incoming.drop()
     media_type = picture_type(head) or mimetypes.guess_type(real.name)[0] or "application/octet-stream"
     return SentFile(
-        digest=digest, kind=kind_of(media_type), name=one_line(real.name) or "file", media_type=media_type,
+        digest=digest, kind=kind_of(media_type), name=plain_line(real.name, NAME_CHARS) or "file", media_type=media_type,
         size=incoming.size,
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -12,7 +12,6 @@ from core.agents.registry import Agents
 from core.delivery.outbox import Outbox
 from core.desk.offering import TOKEN_CHARS, Tokens
 from core.desk.resets import Policy
-from core.desk.store_faults import StoreFaults
 from core.people.access import AccessRules
 from core.ports import Bot, Clock, Random
 from core.service.notices import Notices
@@ -102,7 +101,6 @@ class House:
     breaker: Breaker
     rules: DeskRules
     tally: Tally
-    store_faults: StoreFaults = field(default_factory=StoreFaults)
 
     def adopt(
         self, *, agents: Agents, access: AccessRules, policies: Policies, rules: DeskRules, porter: Bounds

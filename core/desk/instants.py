@@ -58,7 +58,7 @@ class Instants:
                     await self._answer(row)
             except StoreError as fault:
                 now_s = self._house.clock.monotonic()
-                self._house.store_faults.met("instant_store_fault", fault, now_s, row=row_id)
+                self._house.store.faults.met("instant_store_fault", fault, now_s, row=row_id)
                 await self._house.clock.sleep(STORE_PAUSE_S)
             else:
                 break

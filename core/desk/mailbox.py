@@ -153,7 +153,7 @@ class Mailbox:
             raise
         except StoreError as fault:
             now_s = self._house.clock.monotonic()
-            self._house.store_faults.met("owner_store_fault", fault, now_s, conversation=self.conversation)
+            self._house.store.faults.met("owner_store_fault", fault, now_s, conversation=self.conversation)
             await self._tell_if_full(fault)
         except Exception:  # mailbox loop: one bad row must not stop the conversation
             log.exception("owner_fault", conversation=self.conversation)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import structlog
 
 from config.settings import ListenSettings
-from core.ports import AsgiApp, Clock, Random
+from core.ports import AsgiApp, Bot, Clock, Random, ServesHttp
 
 if TYPE_CHECKING:
     from core.service.web import Server
@@ -80,6 +80,18 @@ class Listener:
     def unmount(self, prefix: str) -> None:
         """Serve nothing there any more; requests that run end as they began."""
         self._mounted.pop(prefix, None)
+
+    def open_to(self, bot: Bot) -> None:
+        """Serve what a bot has to be reached by."""
+        if isinstance(bot, ServesHttp):
+            for prefix, app in bot.asgi.items():
+                self.mount(prefix, app)
+
+    def close_to(self, bot: Bot) -> None:
+        """The bot has left."""
+        if isinstance(bot, ServesHttp):
+            for prefix in bot.asgi:
+                self.unmount(prefix)
 
     def begin(self) -> None:
         """The desk is ready: nobody waits for what the listener has to load any more."""

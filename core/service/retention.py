@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from core.clock import rfc3339
 from core.desk.house import House
 from core.store import chores, facts, sessions
 from core.store.conversations import SessionId
@@ -66,4 +67,4 @@ def _delete(tx: Tx, some: list[Old], before: datetime) -> list[Old]:
 
 
 def _when(old: Old) -> str:
-    return from_us(old[0]).isoformat()
+    return rfc3339(from_us(old[0]))

@@ -215,10 +215,10 @@ async def _guarded(job: Callable[[], Awaitable[None]], house: House) -> None:
         await job()
         failed = False
     except StoreError as fault:
-        house.store_faults.met("chore_store_fault", fault, clock.monotonic(), chore=chore)
+        house.store.faults.met("chore_store_fault", fault, clock.monotonic(), chore=chore)
     except asyncio.CancelledError:  # the scheduler ends, and would take this for a fault of the chore
         return
     except Exception:  # sweep: a fault in one chore stops no other
         log.exception("chore_fault", chore=chore)
     house.tally.chore_done(chore, clock.monotonic() - began_s, failed=failed)
-    house.store_faults.look(clock.monotonic())
+    house.store.faults.look(clock.monotonic())

@@ -128,6 +128,9 @@ class Supervisor:
         self._clock = clock
         self._random = random
         self._tasks: dict[BotName, asyncio.Task[None]] = {}
+        self.on_begin: Callable[[Bot], None] = lambda bot: None
+        """Told each bot that begins, and `on_leave` each that is dismissed."""
+        self.on_leave: Callable[[Bot], None] = lambda bot: None
 
     def engage(self, bot: Bot, desk: Desk, account: str) -> None:
         """A bot begins while the desk runs; `account` is what its name stood for last, or "". What waits for it goes
@@ -147,11 +150,14 @@ class Supervisor:
         except TimeoutError:
             log.warning("bot_leaves_late", bot=bot)
         await self.stop(bot)
-        self._bots.pop(bot, None)
+        gone = self._bots.pop(bot, None)
+        if gone is not None:
+            self.on_leave(gone)
         self._health.let_go(bot)
 
     def start(self, bot: Bot, desk: Desk) -> asyncio.Task[None]:
         """Run a bot until it is stopped; the task ends by itself only where the bot's input ends."""
+        self.on_begin(bot)
         task = asyncio.create_task(self._keep(bot, desk), name=f"bot {bot.name}")
         self._tasks[bot.name] = task
         return task

@@ -16,6 +16,7 @@ from pathlib import Path
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pysqlite3 import dbapi2 as sqlite
 
+from core.clock import rfc3339
 from core.errors import StoreCorrupt, StoreError, StoreFull
 from core.store import archive
 from core.store.archive import DATABASES, Manifest, Member, Packing, Progress, file_name
@@ -91,7 +92,7 @@ def _pack(database: SqliteDatabase | PostgresDatabase, state: Path, scratch: Pat
             members = tuple(_whole_files(packing, files))
             there = {member.name for member in members}
             manifest = Manifest(
-                made_at=order.made_at.isoformat().replace("+00:00", "Z"), program=order.program,
+                made_at=rfc3339(order.made_at), program=order.program,
                 dialect=database.dialect, schema=schema, database=kept, files=members,
                 missing=tuple(sorted(digest for digest in referred if file_name(digest) not in there)),
             )  # fmt: skip

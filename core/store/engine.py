@@ -22,6 +22,7 @@ from core.ports import Clock
 from core.store.files import Files
 from core.store.lock import NoLock, ProcessLock
 from core.store.sql import Cursor, Tx
+from core.store.told_faults import StoreFaults
 from core.tally import Tally
 
 T = TypeVar("T")
@@ -241,6 +242,8 @@ class Store:
         """`lock` is given back when the store is closed. `tally` begins with the store, since commits do."""
         self.database = database
         self.tally = Tally()
+        self.faults = StoreFaults()
+        """What whoever has something to write says of its faults, for the log."""
         self.files = files
         self.lock = lock or NoLock()
         self._door = threading.Lock()

@@ -60,7 +60,7 @@ _FILE = _or_junk(
 )
 _MEDIA = {
     "photo": _or_junk(st.lists(_FILE, max_size=3)),
-    **{kind: _FILE for kind in ("animation", "audio", "document", "live_photo", "video", "video_note", "voice")},
+    **dict.fromkeys(("animation", "audio", "document", "live_photo", "video", "video_note", "voice"), _FILE),
 }
 _FLOAT = _or_junk(st.floats() | st.integers())
 _PLACE = _or_junk(_record(latitude=_FLOAT, longitude=_FLOAT))

@@ -5,64 +5,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
-import httpx
 import pytest
 
 from bots.telegram.bot import TelegramBot
-from bots.telegram.webhook import CONNECTIONS, LOOK_S, MOST_BYTES
-from core.errors import BotRejected, NotSent
+from bots.telegram.webhook import CONNECTIONS, MOST_BYTES
 from core.ports import AsgiMessage, ServesHttp
 from core.vocabulary import BotName, Button, Malformed, Message, Press
 from tests.contract.doubles import NoChance, running
-from tests.contract.telegram import post, settings_for
-from tests.fakes.telegram.courier import Courier
-from tests.fakes.telegram.platform import Webhook
-from tests.fakes.telegram.server import TelegramServer
-from tests.wire.telegram_world import World, ended
-
-ROOT = "https://bots.example.com"
-PATH = "/telegram/telegram"
-ADDRESS = f"{ROOT}{PATH}"
-
-
-class Hooked(World):
-    """A bot that Telegram posts to."""
-
-    def __init__(self, server: TelegramServer) -> None:
-        super().__init__(server)
-        self.bot = self.another(mode="webhook", webhook_url=ROOT)
-        self.courier = Courier(server, self.post)
-        self.cut_off = False
-
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> int:
-        if self.cut_off:
-            raise ConnectionRefusedError
-        return await post(self.bot, url, headers, body)
-
-    async def posted(
-        self, body: bytes | None = None, *, method: str = "POST", path: str = PATH, **headers: str | None
-    ) -> httpx.Response:
-        """What the application answers to a request that is right but for what is given."""
-        good, update = self.server.webhook_post(self.server.raw({"message": {"chat": "odd"}}))
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
-        sent = {**{name.lower(): value for name, value in good.items()}, **given}
-        transport = httpx.ASGITransport(self.bot.asgi[PATH], root_path=PATH)  # type: ignore[arg-type]
-        async with httpx.AsyncClient(transport=transport, base_url="https://bots.example.com") as client:
-            kept = {name: value for name, value in sent.items() if value is not None}
-            return await client.request(method, path, headers=kept, content=update if body is None else body)
+from tests.contract.telegram import settings_for
+from tests.wire.telegram_hooked import ADDRESS, PATH, ROOT, Hooked, hooked
 
 
 @pytest.fixture
 async def world() -> AsyncIterator[Hooked]:
-    async with TelegramServer(limits=None) as server:
-        made = Hooked(server)
-        async with made.courier.working():
-            yield made
-        assert server.violations == ()
+    async with hooked() as made:
+        yield made
 
 
 # -- setting it --------------------------------------------------------------------------------------------------------
@@ -314,92 +274,3 @@ async def test_an_update_that_is_none_is_taken_and_stored_nowhere(world: Hooked,
         world.say("next")
         await world.desk.until(lambda: world.words == ["next"])
     assert [type(one) for one in world.desk.heard if not isinstance(one, Malformed)] == [Message]
-
-
-# -- how Telegram gets on ----------------------------------------------------------------------------------------------
-
-
-async def look(world: Hooked, nap: int) -> None:
-    """Let the time come at which the bot asks."""
-    looks = len(world.server.calls_of("getWebhookInfo"))
-    assert await world.wake(nap) == LOOK_S
-    await world.server.until(lambda: len(world.server.calls_of("getWebhookInfo")) > looks)
-    await world.clock.asleep(nap + 1)
-
-
-async def test_what_keeps_telegram_from_posting_is_told_until_it_can(world: Hooked) -> None:
-    async with running(world.bot, world.desk):
-        await world.up()
-        world.desk.refusing = True
-        world.say("waits")
-        await world.server.until(lambda: world.courier.answers == [503])
-        await look(world, 1)
-        assert "store" in world.desk.health.last
-        world.desk.refusing = False
-        world.courier.again()
-        await world.heard(1)
-        await world.confirmed()
-        await look(world, 2)
-        await world.up()
-        world.cut_off = True
-        world.say("unheard")
-        await world.server.until(lambda: world.courier.answers[-1] == 0)
-        await look(world, 3)
-        assert world.desk.health.last == f"Telegram can't deliver to {ADDRESS}: Connection refused"
-        world.server.platform.webhook.last_error_date = 1
-        await look(world, 4)
-        assert world.desk.health.last == "up"
-
-
-async def test_another_webhook_is_named_and_replaced(world: Hooked) -> None:
-    async with running(world.bot, world.desk):
-        await world.up()
-        world.server.platform.webhook = Webhook(url="https://example.com/theirs")
-        await look(world, 1)
-        assert world.desk.health.last == "another program sets a webhook for this bot: stop it or use another token"
-        assert world.server.platform.webhook.url == ADDRESS
-        await look(world, 2)
-        assert world.desk.health.last == "up"
-
-
-async def test_a_look_that_fails_is_told_and_the_next_one_may_succeed(world: Hooked) -> None:
-    async with running(world.bot, world.desk):
-        await world.up()
-        world.server.answer("getWebhookInfo", 502, b"")
-        await look(world, 1)
-        assert "no clear answer" in world.desk.health.last
-        await look(world, 2)
-        assert world.desk.health.last == "up"
-
-
-async def test_c37_a_token_revoked_ends_the_bot_at_the_next_look_or_send(world: Hooked) -> None:
-    with pytest.raises(BotRejected, match="BotFather"):
-        async with running(world.bot, world.desk) as task:
-            await world.up()
-            world.server.revoke()
-            await world.wake(1)
-            await ended(task)
-
-
-async def test_c37_a_token_refused_to_a_delivery_ends_the_bot_at_once(world: Hooked) -> None:
-    with pytest.raises(BotRejected, match="BotFather"):
-        async with running(world.bot, world.desk) as task:
-            await world.up()
-            world.server.revoke()
-            with pytest.raises(NotSent):
-                await world.bot.send(world.delivery("x"))
-            await ended(task)
-
-
-async def test_neither_token_nor_secret_is_in_a_log_line(world: Hooked, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    async with running(world.bot, world.desk):
-        await world.up()
-        secret = world.server.platform.webhook.secret_token
-        world.desk.refusing = True
-        world.say("a secret of Ada's")
-        await world.server.until(lambda: world.courier.answers == [503])
-        await world.posted(b"{")
-    assert secret
-    for word in (world.server.token, secret, "a secret of Ada's"):
-        assert word not in caplog.text

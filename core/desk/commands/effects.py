@@ -10,6 +10,7 @@ from core.agents.registry import Agents
 from core.desk import bringing, resets
 from core.desk.admit import begin, close_suspended
 from core.desk.resets import Policy, ResetReason
+from core.people.names import plain_line
 from core.service.notices import Notices
 from core.store import conversations, deliveries, entries, history, inbox, sessions, turns
 from core.store.conversations import Conversation, SessionId
@@ -18,11 +19,10 @@ from core.store.enclosures import Enclosed
 from core.store.entries import Draft, Entry, Kind
 from core.store.inbox import Waiting
 from core.store.people import Role
-from core.store.sessions import ResetContext, Session
+from core.store.sessions import TITLE_LIMIT, ResetContext, Session
 from core.store.sql import Tx
 from core.vocabulary import ChatKind
 
-TITLE_LIMIT = 120
 LISTED = 20
 """Sessions that /sessions shows and /resume NUMBER counts."""
 PAGE = 200
@@ -108,7 +108,7 @@ def queue(tx: Tx, case: Case) -> Effect:
 
 def title(tx: Tx, case: Case) -> Effect:
     session = case.session(tx)
-    name = " ".join(case.argument.split())
+    name = plain_line(case.argument, TITLE_LIMIT + 1)
     if session is None:
         return Effect(reply=case.notices.say("no_session"))
     if not name:

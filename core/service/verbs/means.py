@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Protocol
 
+from core.clock import rfc3339
 from core.desk.ending import EndOrder
 from core.errors import VerbFailed
 from core.ports import Clock, Random
@@ -62,7 +63,7 @@ class Means:
 
 def stamp(at: datetime | None) -> str | None:
     """RFC 3339 in UTC."""
-    return None if at is None else at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return None if at is None else rfc3339(at)
 
 
 def argument(args: Mapping[str, Json], name: str) -> str:
