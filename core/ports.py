@@ -292,12 +292,13 @@ class Probe(Protocol):
 
     async def writers(self) -> Sequence[Writer]:
         """Whoever has lately written to the account in private and was not answered yet, each once, the last one first;
-        if nobody has, it waits a few seconds for somebody. What they wrote stays there for the desk. Raises
-        `BotError`."""
+        if nobody has, it waits a few seconds for somebody. What they wrote stays there for the desk, where the platform
+        keeps anything. Raises `BotError`."""
 
     async def findings(self, *, alone: bool) -> Sequence[Finding]:
-        """All that can be found out, in a fixed order, each question within about ten seconds. `alone`: no desk of ours
-        receives this account's events, so that it may be tried whether somebody else does."""
+        """All that can be found out, in a fixed order, each question within about ten seconds; what is about an option
+        of `[bots.NAME]` is called "[bots.NAME] OPTION". `alone`: no desk of ours receives this account's events, so
+        that it may be tried whether somebody else does."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -323,3 +324,8 @@ class Questions:
     """How a person finds the id that the platform knows them by."""
     offer: Sequence[str]
     """Options of `[bots.NAME]` that people change first."""
+    paper: Callable[[str, Sequence[CommandHelp]], str] | None = None
+    """What is pasted on the platform's site to set the account up: (shown name, commands) -> text. Pure. None where
+    there is nothing to paste."""
+    paste_at: str = ""
+    """Where it is pasted: an address, and the clicks from there."""

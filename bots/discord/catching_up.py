@@ -134,8 +134,7 @@ class CatchingUp:
         except (Rejected, ChatDead) as refusal:  # the bot is not in it any more
             _LOG.info("not caught up", extra={"bot": self._us.bot, "why": str(refusal)})
         made = [Item(what="MESSAGE_CREATE", data=one, channel=channel.id, direct=channel.direct) for one in missed]
-        self._intake.put_missed(made)
-        self._intake.release(channel.id)
+        self._intake.release(channel.id, made)
         return len(made)
 
     async def _missed(self, channel: _Channel, most: int) -> Sequence[Json]:

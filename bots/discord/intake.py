@@ -96,14 +96,14 @@ class Intake:
         for item in undecided:
             self._sort(item)
 
-    def put_missed(self, missed: Sequence[Item]) -> None:
+    def release(self, channel: str, missed: Sequence[Item]) -> None:
+        """What was missed there goes on, then what came since. Some of that may have been fetched too."""
+        fetched = {_message_of(item) for item in missed}
         for item in missed:
             self._put(item)
-
-    def release(self, channel: str) -> None:
-        """What was missed there is on its way; what came since then follows it."""
         for item in self._held.pop(channel, ()):
-            self._put(item)
+            if item.what != "MESSAGE_CREATE" or _message_of(item) not in fetched:
+                self._put(item)
 
     def afterwards(self, act: Callable[[], None]) -> None:
         """Once all that was put so far is stored."""
@@ -275,6 +275,10 @@ class Intake:
 def _bare(data: Json, channel: str) -> Json:
     """An interaction that tells nothing of its channel is in a direct chat if it is in no server."""
     return {"id": channel, "type": 1 if data.get("guild_id") is None else 0, "guild_id": data.get("guild_id")}
+
+
+def _message_of(item: Item) -> object:
+    return item.data.get("id") if isinstance(item.data, dict) else None
 
 
 def _is_heard(receipt: Receipt) -> bool:

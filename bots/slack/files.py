@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import BinaryIO, Final
 
 import aiohttp
@@ -126,25 +125,25 @@ class Uploads:
     async def _hand_over(self, url: str, out: OutFile) -> None:
         headers = {"Content-Type": "application/octet-stream", "Content-Length": str(out.size)}
         try:
+            file: BinaryIO = await asyncio.to_thread(out.path.open, "rb")
+        except OSError:
+            raise Rejected("the file is gone") from None
+        try:
             async with self._line.session.post(
-                url, data=_pieces(out.path), headers=headers, proxy=self._line.proxy, allow_redirects=False
+                url, data=_pieces(file), headers=headers, proxy=self._line.proxy, allow_redirects=False
             ) as response:
                 status = response.status
-        except FileNotFoundError:
-            raise Rejected("the file is gone") from None
         except _BROKEN as error:
             raise faults.broken(error) from None
+        finally:
+            await asyncio.to_thread(file.close)
         if status == 413:
             raise Rejected("Slack: the file is too large")
         if status != 200:
             raise NotSent(f"Slack: HTTP status {status} for an upload")
 
 
-async def _pieces(path: Path) -> AsyncIterator[bytes]:
+async def _pieces(file: BinaryIO) -> AsyncIterator[bytes]:
     """Read on a thread: a disk may take its time."""
-    file: BinaryIO = await asyncio.to_thread(path.open, "rb")
-    try:
-        while piece := await asyncio.to_thread(file.read, _PIECE):
-            yield piece
-    finally:
-        await asyncio.to_thread(file.close)
+    while piece := await asyncio.to_thread(file.read, _PIECE):
+        yield piece

@@ -66,7 +66,10 @@ class Door:
         stamp, signature = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
         if not stamp.isascii() or not stamp.isdigit() or len(stamp) > 15 or not signature.isascii():
             return False
-        return self._verifier.is_valid(body, stamp, signature)
+        try:
+            return self._verifier.is_valid(body, stamp, signature)
+        except UnicodeDecodeError:  # Slack writes UTF-8
+            return False
 
     async def _hand_over(self, payload: Json, kind: str) -> Json | None:
         """Wait until it is stored, as long as Slack waits."""

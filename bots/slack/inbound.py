@@ -106,7 +106,7 @@ def people(event: Json) -> set[str]:
 def read(payload: object, us: Account, names: Mapping[str, str]) -> Inbound | None:
     """What the event means to us: None if nothing, `Malformed` if it can't be read. `names` are people's, by id."""
     event = event_of(payload)
-    if not isinstance(payload, dict) or event.get("type") not in {"message", "app_mention"}:
+    if not isinstance(payload, dict) or event.get("type") not in ("message", "app_mention"):
         return None
     try:
         if event.get("subtype") == "message_changed":
@@ -204,7 +204,7 @@ def _place(event: Json, us: Account) -> _Place:
 def is_own(event: Json, us: Account, app: str) -> bool:
     """Whether we said it, in this workspace or in another that shares the channel."""
     profile = opt(event, "bot_profile", dict) or {}
-    ids = {event.get("app_id"), profile.get("app_id")}
+    ids = (event.get("app_id"), profile.get("app_id"))
     by_us = event.get("user") == us.user or (bool(us.bot_id) and event.get("bot_id") == us.bot_id)
     return by_us or (bool(app) and app in ids)
 

@@ -103,7 +103,7 @@ def interaction(payload: Json, us: Account, names: Mapping[str, str]) -> Pressed
 def people(payload: Json) -> set[str]:
     """The ids of those whose names are wanted to read it."""
     user, said = payload.get("user"), payload.get("message")
-    found = {payload.get("user_id"), user.get("id") if isinstance(user, dict) else None}
+    found = (payload.get("user_id"), user.get("id") if isinstance(user, dict) else None)
     more = inbound.people(said) if isinstance(said, dict) and payload.get("type") == "message_action" else set()
     text = payload.get("text")
     mentioned = tokens.people_in(text) if isinstance(text, str) else set()

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from core.ports import Questions, SecretWanted
+from core.ports import CommandHelp, Questions, SecretWanted
+
+
+def _manifest(name: str, commands: Sequence[CommandHelp]) -> str:
+    """For the mode "socket"."""
+    from bots.slack.manifest import manifest
+
+    return manifest(name, commands, "socket")
+
 
 QUESTIONS: Final = Questions(
     platform="slack",
@@ -24,4 +33,6 @@ QUESTIONS: Final = Questions(
     own_id="TEAM/USER: both ids stand in Slack in your profile's menu and in the address of the web client, and /whoami"
     " tells them once the bot runs",
     offer=("groups", "stream"),
+    paper=_manifest,
+    paste_at="https://api.slack.com/apps, Create New App, From a manifest, JSON",
 )

@@ -104,6 +104,7 @@ class TelegramBot:
             try:
                 us = await endurance.introduced()
                 shown = asyncio.create_task(menu.publish(line, desk, us), name="menu")
+                shown.add_done_callback(_menu_ended)
                 await self._listen(us, intake, endurance)
             finally:
                 self._open = None
@@ -152,8 +153,6 @@ class TelegramBot:
         try:
             await self._ask(lambda api: outbound.draft(api, address, number, text), telling=False)
         except (NoSuchMethod, Rejected) as refusal:
-            if address.thread is not None and outbound.NO_THREAD in str(refusal):
-                raise
             self._capabilities = replace(self._capabilities, drafts=False)
             _LOG.warning("no more drafts", extra={"bot": self._name, "why": str(refusal)})
             raise Rejected("this Bot API server has no drafts") from None
@@ -196,6 +195,11 @@ class TelegramBot:
         if self._open is None:
             raise NotSent("not connected to Telegram")
         return await self._open.line.ask(act, telling=telling)
+
+
+def _menu_ended(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (fault := task.exception()) is not None:
+        _LOG.error("fault in the menu of commands", exc_info=fault)
 
 
 def _capabilities(settings: TelegramSettings) -> Capabilities:

@@ -28,6 +28,7 @@ from core.vocabulary import (
     Pace,
     Press,
     TextUnit,
+    ThreadId,
     UserId,
 )
 
@@ -48,7 +49,6 @@ CAPABILITIES: Final = Capabilities(
     caption_limit=CAPTION_UTF16,
 )
 
-NO_THREAD: Final = "thread not found"
 _ANSWER_LIMIT: Final = 200  # https://core.telegram.org/bots/api#answercallbackquery
 _ROW: Final = 8
 """Buttons side by side; clients show no more."""
@@ -64,7 +64,7 @@ async def send(api: telegram.Bot, delivery: Delivery) -> MessageId:
         return await _send(api, delivery)
     except sdk.BadRequest as error:
         # In a private chat everything is said to the same person, so a topic that is gone loses nothing.
-        if delivery.kind is not ChatKind.DIRECT or delivery.address.thread is None or NO_THREAD not in error.message:
+        if delivery.kind is not ChatKind.DIRECT or not _gone(delivery.address.thread, error):
             raise
     return await _send(api, replace(delivery, address=replace(delivery.address, thread=None)))
 
@@ -86,6 +86,10 @@ def _id_of(sent: object) -> MessageId:
     if type(number) is not int:
         raise sdk.TelegramError("the answer names no message")
     return MessageId(str(number))
+
+
+def _gone(thread: ThreadId | None, error: sdk.BadRequest) -> bool:
+    return thread is not None and "thread not found" in error.message.lower()
 
 
 def _place(address: Address) -> dict[str, object]:
@@ -149,8 +153,14 @@ async def draft(api: telegram.Bot, address: Address, number: int, text: str) -> 
     """Show what fits one message of a text that is not there yet, under a number that is not 0
     (https://core.telegram.org/bots/api#sendmessagedraft). Raises `telegram.error.TelegramError`."""
     shown = markup.parts(text)[:1]
-    if shown:
+    if not shown:
+        return
+    try:
         await say_draft(api, shown[0], {**_place(address), "draft_id": number})
+    except sdk.BadRequest as error:
+        if not _gone(address.thread, error):
+            raise
+        await say_draft(api, shown[0], {"chat_id": address.chat, "draft_id": number})
 
 
 async def answer(api: telegram.Bot, press: Press, text: str, *, over: bool) -> None:

@@ -20,8 +20,8 @@ from telegram.request import HTTPXRequest
 from bots.telegram import inbound
 from bots.telegram.addressed import Account
 from bots.telegram.api import call, in_our_words
+from bots.telegram.webhook import host_of, webhook_address
 from config.bots import TelegramSettings
-from config.values import web_address
 from core.errors import BotError, BotRejected, PollConflict, SendError, Unknown
 from core.ports import Blamed, Clock, Finding, State, Writer
 from core.vocabulary import BotName, ChatKind, Message
@@ -85,17 +85,29 @@ class TelegramProbe:
         except BotError as trouble:
             return [self._about("webhook", trouble)]
         info = told if isinstance(told, dict) else {}
-        url, waiting = str(info.get("url") or ""), info.get("pending_update_count")
+        waiting = info.get("pending_update_count")
         waits = f"{waiting} updates wait at Telegram" if waiting else "nothing waits at Telegram"
+        url = str(info.get("url") or "")
+        if self._settings.mode == "webhook":
+            return [self._own_webhook(url, waits, str(info.get("last_error_message") or "") if waiting else "")]
         if url:
-            # Only its host: whoever made the address may have put the token into it.
-            address = web_address(url)
-            host = address.hostname if address is not None else "of an unknown address"
-            detail = f"Telegram sends the messages to a web server, {host}; {waits}"
+            detail = f"Telegram sends the messages to a web server, {host_of(url)}; {waits}"
             do = "if a program there still uses this bot, stop it or use another token; `run` removes the webhook"
             return [self._finding("webhook", "warning", detail, do)]
         webhook = self._finding("webhook", "ok", f"none is set; {waits}")
         return [webhook, *([await self._poller(api)] if alone else [])]
+
+    def _own_webhook(self, url: str, waits: str, trouble: str) -> Finding:
+        """The configuration wants one. What troubles Telegram counts while something waits for it."""
+        if not url:
+            return self._finding("webhook", "ok", f"none is set yet: `run` sets it; {waits}")
+        if url != webhook_address(self._settings, self._name):
+            do = "if a program there still uses this bot, stop it or use another token; `run` sets ours in its place"
+            return self._finding("webhook", "warning", f"Telegram sends the messages to {host_of(url)}; {waits}", do)
+        if trouble:
+            do = "look at webhook_url, at the proxy before [listen], and whether `run` runs"
+            return self._finding("webhook", "warning", f"Telegram can't deliver: {trouble[:200]}; {waits}", do)
+        return self._finding("webhook", "ok", f"Telegram sends the messages to {host_of(url)}; {waits}")
 
     async def _poller(self, api: telegram.Bot) -> Finding:
         try:

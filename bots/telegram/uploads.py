@@ -61,6 +61,7 @@ _NO_PHOTO: Final = ("photo_invalid_dimensions", "image_process_failed", "photo_e
                     "unsupported extension", "too big for a photo")  # fmt: skip
 _NO_VOICE: Final = ("voice_messages_forbidden", "restricted receiving of voice messages")
 """Some people take no voice messages; then it is a file like others."""
+_NOT_TOGETHER: Final = "specified type in the album"
 
 
 async def send_files(api: telegram.Bot, delivery: Delivery, where: Mapping[str, object]) -> Any:
@@ -110,7 +111,8 @@ def _kind(file: OutFile) -> str:
 def _refused_as_such(error: sdk.BadRequest, kinds: Sequence[str]) -> bool:
     words = error.message.lower()
     photo = "photo" in kinds and any(sign in words for sign in _NO_PHOTO)
-    return photo or ("voice" in kinds and any(sign in words for sign in _NO_VOICE))
+    voice = "voice" in kinds and any(sign in words for sign in _NO_VOICE)
+    return photo or voice or (set(kinds) != {"document"} and _NOT_TOGETHER in words)
 
 
 async def _send(api: telegram.Bot, files: Sequence[OutFile], kinds: Sequence[str], where: Mapping[str, object]) -> Any:

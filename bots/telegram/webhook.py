@@ -26,6 +26,7 @@ from bots.telegram.endurance import OTHER_WEBHOOK, STORE_REFUSES, Endurance
 from bots.telegram.intake import Intake
 from config.bots import TelegramSettings
 from config.secret import Secret
+from config.values import web_address
 from core.errors import BotError, BotRejected, StoreError
 from core.ports import AsgiMessage, AsgiReceive, AsgiSend
 from core.vocabulary import BotName
@@ -48,6 +49,17 @@ TAKEN, NOT_NOW = 200, 503
 def prefix_of(bot: BotName) -> str:
     """Where the listener serves the bot."""
     return f"/telegram/{bot}"
+
+
+def webhook_address(settings: TelegramSettings, bot: BotName) -> str:
+    """Where Telegram posts."""
+    return f"{settings.webhook_url}{prefix_of(bot)}"
+
+
+def host_of(url: str) -> str:
+    """All of an address that may be shown: what surrounds it may be secret."""
+    address = web_address(url)
+    return str(address.hostname) if address is not None else "an unknown address"
 
 
 def secret_of(bot: BotName, token: Secret) -> str:
@@ -161,7 +173,7 @@ class WebhookListener:
 
     @property
     def _address(self) -> str:
-        return f"{self._settings.webhook_url}{prefix_of(self._endurance.bot)}"
+        return webhook_address(self._settings, self._endurance.bot)
 
     async def listen(self, us: Account) -> None:
         """Until cancelled. Raises `BotRejected`. The door is open before Telegram is told of it."""
@@ -249,4 +261,4 @@ class WebhookListener:
         with suppress(OverflowError, ValueError, OSError):
             if self._heard_at is not None and datetime.fromtimestamp(failed_at, UTC) < self._heard_at:
                 return ""
-        return f"Telegram can't deliver to {self._address}: {said[:200]}"
+        return f"Telegram can't deliver to {host_of(self._address)}: {said[:200]}"

@@ -15,6 +15,7 @@ from core.cli.daemon import chat, check, run
 from core.cli.db import db
 from core.cli.explain import explain
 from core.cli.init import init
+from core.cli.manifest import manifest
 from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
 from core.cli.people import people
 from core.cli.reload import reload
@@ -35,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (run, chat, init, check, status, reload, send, explain):
+for verb in (run, chat, init, manifest, check, status, reload, send, explain):
     app.command()(verb)
 app.add_typer(sessions, name="sessions")
 app.add_typer(people, name="people")

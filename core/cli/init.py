@@ -35,7 +35,7 @@ def _taking_given(verb: Callable[..., None]) -> Callable[..., None]:
 
 @_taking_given
 def init(context: typer.Context, config: ConfigOption = None, state: StateOption = None, **options: object) -> None:
-    """Set up a desk: ask for a platform, its token, a model and its key, try them out, and write the config.
+    """Set up a desk: ask for a platform, its secrets, a model and its key, try them out, and write the config.
 
     Each question has an option; with --yes or without a terminal nothing is asked. Secrets go into files that only you
     can read, beside the config; those of the installed service are handed over by systemd. A config that sets something

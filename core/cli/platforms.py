@@ -19,6 +19,16 @@ def known_platforms() -> Mapping[str, Questions]:
     return {one.platform: one for one in asked}
 
 
+def paper_of(asked: Questions, name: str) -> str | None:
+    """What is pasted to set an account up that people call `name`; None where nothing is."""
+    if asked.paper is None:
+        return None
+    from core.desk.commands.menu import menu
+    from core.service.notices import Notices
+
+    return asked.paper(name, menu(Notices()))
+
+
 def open_probe(name: str, bot: BotSettings) -> Probe | None:
     """What looks at one bot; None where there is nothing to look at."""
     return open_probe_of(BotName(name), bot, clock=SystemClock())

@@ -26,6 +26,7 @@ _LIST = {
     "key": "key",
     "id": "session",
     "title": "title",
+    "source": "bot",
     "messages": "messages",
     "last_at": "last",
     "ended_at": "ended",

@@ -14,8 +14,8 @@ _BOTS = {
     "account": "account",
     "state": "state",
     "last_inbound_at": "last message",
-    "detail": "what to do",
 }
+"""What a bot says of itself stands below: beside these no terminal has room for it."""
 _TOOLS = {"name": "tools of", "agent": "agent", "state": "state", "tools": "tools", "detail": "what is wrong"}
 
 
@@ -31,7 +31,11 @@ def status(
     print_line("ready" if row_of(found).get("ready") else "not ready:" if wrong else "not running, or not ready")
     for part, why in wrong.items():
         print_line(f"  {part}: {why}")
-    print_rows(rows_of(found, "bots"), _BOTS, empty="no bots")
+    bots = rows_of(found, "bots")
+    print_rows(bots, _BOTS, empty="no bots")
+    for bot in bots:
+        if bot.get("detail"):
+            print_line(f"{bot.get('name')}: {bot.get('detail')}")
     if "tools" in row_of(found):
         print_rows(rows_of(found, "tools"), _TOOLS, empty="")
     for fault in texts_of(found, "faults"):

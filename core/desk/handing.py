@@ -60,9 +60,9 @@ def _kept(files: Files, stream: BinaryIO, real: Path, limit: int) -> SentFile:
     finally:
         incoming.drop()
     media_type = picture_type(head) or mimetypes.guess_type(real.name)[0] or "application/octet-stream"
+    name = plain_line(real.name, NAME_CHARS) or "file"
     return SentFile(
-        digest=digest, kind=kind_of(media_type), name=plain_line(real.name, NAME_CHARS) or "file", media_type=media_type,
-        size=incoming.size,
+        digest=digest, kind=kind_of(media_type), name=name, media_type=media_type, size=incoming.size
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
@@ -43,11 +43,11 @@ async def post(bot: TelegramBot, url: str, headers: Mapping[str, str], body: byt
 
 
 class TelegramHarness(Harness):
-    def __init__(self, server: TelegramServer, **settings: object) -> None:
+    def __init__(self, server: TelegramServer, clock: ManualClock | None = None, **settings: object) -> None:
         self._server = server
         self._person = server.user()
         self._chat = server.private(self._person)
-        self.clock = ManualClock()
+        self.clock = clock or ManualClock()
         self.telegram = self.bot = TelegramBot(
             NAME, settings=settings_for(server, **settings), clock=self.clock, random=NoChance()
         )
@@ -95,11 +95,25 @@ async def telegram() -> AsyncIterator[Harness]:
         yield TelegramHarness(server)
 
 
+class PassingClock(ManualClock):
+    """Whoever waits for the time to pass is told of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passed: Callable[[], None] = lambda: None
+
+    def advance(self, seconds: float) -> None:
+        super().advance(seconds)
+        if seconds > 0:
+            self.passed()
+
+
 class WebhookHarness(TelegramHarness):
-    """The same bot, to which Telegram posts."""
+    """The same bot, to which Telegram posts; what was refused is posted again when time has passed."""
 
     def __init__(self, server: TelegramServer) -> None:
-        super().__init__(server, **WEBHOOK)
+        self.passing = PassingClock()
+        super().__init__(server, self.passing, **WEBHOOK)
 
     async def order(self, fault: Fault) -> None:
         await super().order(fault)
@@ -118,6 +132,7 @@ class WebhookHarness(TelegramHarness):
 async def telegram_webhook() -> AsyncIterator[Harness]:
     async with TelegramServer(limits=None) as server:
         harness = WebhookHarness(server)
-        courier = Courier(server, lambda url, headers, body: post(harness.telegram, url, headers, body), hasty=True)
+        courier = Courier(server, lambda url, headers, body: post(harness.telegram, url, headers, body))
+        harness.passing.passed = courier.again
         async with courier.working():
             yield harness

@@ -1,14 +1,14 @@
-"""A daemon, the Telegram that it talks to, and what must be true of both after whatever happened."""
+"""A daemon, the platform that it talks to, and what must be true of both after whatever happened."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -20,9 +20,11 @@ from core.store.deliveries import UNKNOWN_NOTICE
 from core.store.open import DATABASE_FILE
 from core.store.sql import Row, Sql, Tx
 from tests.crash.daemon import PATIENCE_S, Daemon, until
+from tests.crash.dialogue import Dialogue, Kept, Platform
 from tests.crash.nursery import Nursery
-from tests.fakes.agents_crash import closing, opening
+from tests.fakes.agents_crash import closing
 from tests.fakes.telegram import Chat, ThreadedTelegramServer, User
+from tests.fakes.telegram.markup import callback_values
 
 ROUNDS: Final = int(os.environ.get("FRONTDESK_CRASH_ROUNDS", "3"))
 APART_S: Final = 60
@@ -40,6 +42,7 @@ _OPEN = Sql(
     """)
 )
 _ROWS = Sql(verbatim("SELECT chat, message, state, fate, detail, lane FROM inbox ORDER BY id"))
+_KEPT = Sql(verbatim("SELECT chat, message FROM inbox WHERE message IS NOT NULL"))
 _PARTS = Sql(verbatim("SELECT chat, role, state, text FROM deliveries ORDER BY id"))
 _PREVIEWS = Sql(verbatim("SELECT count(*) FROM deliveries WHERE role = 'preview' AND message IS NOT NULL"))
 _SAID = Sql(verbatim("SELECT text FROM entries WHERE kind = 'user' ORDER BY id"))
@@ -53,6 +56,11 @@ def open_work(tx: Tx, but: str = "") -> int:
 
 def config(server: ThreadedTelegramServer, home: Path, *, url: str | None = None) -> str:
     """Everybody may talk to the crash agent, and no hour of the day resets anything."""
+    return config_of([Telegram(server)], home, url=url)
+
+
+def config_of(platforms: Sequence[Platform], home: Path, *, url: str | None = None) -> str:
+    """The same with any bots."""
     store = f"[store]\nurl = {json.dumps(url)}\n" if url else ""
     return f"""
 {store}
@@ -64,42 +72,45 @@ mode = "none"
 backend = "tests.fakes.agents_crash:make"
 [agents.default.options]
 journal = {json.dumps(str(home / "journal"))}
-[bots.telegram]
-token = "{server.token}"
-api_base = "{server.url}"
+{"".join(platform.table for platform in platforms).strip()}
 """
 
 
-@dataclass
-class Talk:
-    """One person's private chat: what was said there, and what came back."""
+class Talk(Dialogue):
+    """One person's private chat on Telegram, or several people's group, or a topic of it."""
 
-    server: ThreadedTelegramServer
-    user: User
-    chat: Chat
-    said: dict[int, str] = field(default_factory=dict)
-    """The ids of all messages, with the mark of each that is for the agent."""
+    bot = "telegram"
+
+    def __init__(
+        self, server: ThreadedTelegramServer, user: User, chat: Chat, *, more: Sequence[User] = (),
+        topic: int | None = None,
+    ) -> None:  # fmt: skip
+        """`more`: who else speaks, in turn."""
+        super().__init__(str(chat.id), None if topic is None else str(topic))
+        self.server = server
+        self.user = user
+        self.chat = chat
+        self._people = (user, *more)
+        self._topic = topic
 
     @property
-    def marks(self) -> list[str]:
-        """Of the messages for the agent, in the order in which they were said."""
-        return [mark for mark in self.said.values() if mark]
+    def sign(self) -> str:
+        return str(self.user.id % 10_000)
 
-    def mark_of(self, message: int) -> str:
-        return self.said[message]
-
-    def say(self, kind: str) -> str:
-        """A message for the agent; its mark is unique."""
-        mark = f"{self.user.id % 10_000}x{len(self.said)}"
-        self.type(f"{kind} {mark}", mark)
-        return mark
+    def put(self, text: str, mark: str = "") -> None:
+        self.type(text, mark)
 
     def type(self, text: str, mark: str = "") -> int:
         """Anything; the id of the update."""
         date = int(time.time()) - 40_000 + APART_S * len(self.said)
-        said = self.server.say(self.chat, self.user, text, date=date)
+        who = self._people[len(self.said) % len(self._people)]
+        words = f"@{self.server.bot.username} {text}" if self.chat.is_group else text
+        if self._topic is None:
+            said = self.server.say(self.chat, who, words, date=date)
+        else:
+            said = self.server.say(self.chat, who, words, date=date, message_thread_id=self._topic)
         assert said.update_id is not None
-        self.said[said.message_id] = mark
+        self.said[str(said.message_id)] = mark
         return said.update_id
 
     @property
@@ -107,26 +118,98 @@ class Talk:
         """The bot's messages, as they can be read now."""
         return self.server.chat(self.chat).bot_texts
 
-    def count(self, words: str) -> int:
-        return sum(text.count(words) for text in self.texts)
+    @property
+    def _buttons(self) -> list[tuple[int, str]]:
+        shown = (one for one in self.server.chat(self.chat).messages if not one.deleted)
+        return [(one.message_id, data) for one in shown for data in callback_values(one.reply_markup)]
 
-    def answers(self, mark: str) -> int:
-        """How many whole answers there are."""
-        return self.count(closing(mark))
+    @property
+    def buttons(self) -> int:
+        return len(self._buttons)
 
-    def begun(self, mark: str) -> int:
-        """How many messages hold an answer's beginning."""
-        return self.count(opening(mark))
+    def press(self) -> None:
+        if not self._buttons:
+            raise LookupError("no button")
+        self.server.press(self.chat, self.user, *self._buttons[-1])
 
 
-class Scene:
-    """One store, one account, and daemons that come and go."""
+class Telegram:
+    """`Platform`."""
 
-    def __init__(self, server: ThreadedTelegramServer, home: Path, nursery: Nursery, *, url: str | None = None) -> None:
+    name: Final = "telegram"
+
+    def __init__(self, server: ThreadedTelegramServer, more: str = "") -> None:
+        """`more`: further lines of the bot's table."""
         self.server = server
+        self.groups: list[int] = []
+        self._more = more
+        self._numbers = itertools.count(1)
+
+    @property
+    def table(self) -> str:
+        groups = f"groups = {self.groups}\n" if self.groups else ""
+        more = f"{self._more}\n" if self._more else ""
+        return f"""
+[bots.telegram]
+token = "{self.server.token}"
+api_base = "{self.server.url}"
+{groups}{more}"""
+
+    def person(self, name: str) -> User:
+        return self.server.user(name)
+
+    def talk(self, name: str) -> Talk:
+        return self.private(self.person(name))
+
+    def private(self, person: User) -> Talk:
+        return Talk(self.server, person, self.server.private(person))
+
+    def group(self, people: Sequence[User]) -> Talk:
+        return self._talk(self.server.group(f"Room {next(self._numbers)}"), people)
+
+    def threaded(self, people: Sequence[User]) -> Talk:
+        """A topic in a forum of its own."""
+        forum = self.server.group(f"Forum {next(self._numbers)}", forum=True)
+        return self._talk(forum, people, self.server.topic(forum, people[0]))
+
+    def _talk(self, chat: Chat, people: Sequence[User], topic: int | None = None) -> Talk:
+        self.groups.append(chat.id)
+        return Talk(self.server, people[0], chat, more=people[1:], topic=topic)
+
+    @property
+    def calls(self) -> int:
+        return len(self.server.calls)
+
+    def handed_over(self, said: Kept, kept: Kept) -> bool:
+        return not self.server.unconfirmed
+
+    @property
+    def problems(self) -> tuple[object, ...]:
+        return self.server.violations
+
+    def without_limits(self) -> None:
+        self.server.set_limits(None)
+
+    def until(self, holds: Callable[[], bool], *, timeout_s: float) -> None:
+        self.server.until(holds, timeout_s=timeout_s)
+
+
+class Stage:
+    """One store, one account on each platform, and daemons that come and go."""
+
+    def __init__(
+        self, platforms: Sequence[Platform], home: Path, nursery: Nursery, *, url: str | None = None
+    ) -> None:  # fmt: skip
+        self.platforms = platforms
         self.nursery = nursery
-        self.talks: list[Talk] = []
-        self.daemon = Daemon(home, config=config(server, home, url=url), url=url)
+        self.dialogues: list[Dialogue] = []
+        self.daemon = Daemon(home, config=config_of(platforms, home, url=url), url=url)
+
+    def speak(self, name: str = "Ada") -> Dialogue:
+        """A new person in private, on the first platform."""
+        dialogue = self.platforms[0].talk(name)
+        self.dialogues.append(dialogue)
+        return dialogue
 
     @property
     def armed(self) -> Path:
@@ -150,12 +233,6 @@ class Scene:
         self.daemon.state.mkdir(mode=0o700)
         shutil.copy(template, self.daemon.state / DATABASE_FILE)
 
-    def talk(self, name: str = "Ada") -> Talk:
-        user = self.server.user(name)
-        talk = Talk(self.server, user, self.server.private(user))
-        self.talks.append(talk)
-        return talk
-
     # the daemon
 
     def start(self, point: str = "nowhere", fatal: int = 1) -> None:
@@ -169,13 +246,13 @@ class Scene:
         self.daemon.wait_death()
         self.armed.unlink()
 
-    def settle(self, *, but: Talk | None = None, timeout_s: float = PATIENCE_S) -> None:
+    def settle(self, *, but: Dialogue | None = None, timeout_s: float = PATIENCE_S) -> None:
         """Until all that was said has been taken in, has its fate, and all answers are out; one chat left aside."""
-        aside = str(but.chat.id) if but is not None else ""
+        aside = but.place if but is not None else ""
 
         def settled() -> bool:
             assert self.daemon.lives, f"the daemon has ended: {self.daemon.log[-3000:]}"
-            return not self.server.unconfirmed and self._nothing_open(aside)
+            return self.handed_over and self._nothing_open(aside)
 
         until(settled, "all has its fate and is out", timeout_s=timeout_s)
 
@@ -191,13 +268,24 @@ class Scene:
     def until(self, holds: Callable[[], bool]) -> None:
         """Until it is so on the platform; else the daemon's log tells why not."""
         try:
-            self.server.until(holds, timeout_s=PATIENCE_S)
+            self.platforms[0].until(holds, timeout_s=PATIENCE_S)
         except TimeoutError as error:
             raise TimeoutError(f"{error}; the daemon says: {self.daemon.log[-3000:]}") from None
 
     def taken_in(self) -> None:
         """Until all that was said is durable and confirmed."""
-        self.until(lambda: not self.server.unconfirmed)
+        until(lambda: self.handed_over, "all is taken in")
+
+    @property
+    def handed_over(self) -> bool:
+        """Is all that was said durable, as far as the platforms can know?"""
+        with self.daemon.reading() as tx:
+            kept = {(row.text("chat"), row.text("message")) for row in tx.all(_KEPT)}
+        return all(platform.handed_over(self._said_on(platform), kept) for platform in self.platforms)
+
+    def _said_on(self, platform: Platform) -> Kept:
+        mine = (dialogue for dialogue in self.dialogues if dialogue.bot == platform.name)
+        return {(dialogue.place, message) for dialogue in mine for message in dialogue.said}
 
     def _nothing_open(self, but: str) -> bool:
         with self.daemon.reading() as tx:
@@ -215,15 +303,15 @@ class Scene:
         `fates`: of messages, by mark, that were not answered. `strays`: messages that the store may know nothing of,
         at most, because the process died between a preview's sending and its id.
         """
-        assert self.server.violations == ()
+        assert [problem for platform in self.platforms for problem in platform.problems] == []
         with self.daemon.reading() as tx:
             assert check(tx) == []
             rows, entries, parts = tx.all(_ROWS), tx.all(_SAID), tx.all(_PARTS)
         self._audit_rows(rows, fates)
         self._audit_entries([row.text("text") for row in entries], fates)
-        for talk in self.talks:
+        for talk in self.dialogues:
             _audit_order(talk)
-            mine = [row for row in parts if row.text("chat") == str(talk.chat.id)]
+            mine = [row for row in parts if row.text("chat") == talk.place]
             _audit_parts(talk, mine, strays, self.plain)
         assert not {line: n for line, n in self.journal.items() if line.startswith("tool ") and n > 1}
 
@@ -231,8 +319,8 @@ class Scene:
         """Every message has one row, and every row its fate."""
         kept = Counter((row.text("chat"), row.text_or_none("message"), row.text_or_none("fate")) for row in rows)
         said = Counter(
-            (str(talk.chat.id), str(message), fates.get(talk.mark_of(message), "answered"))
-            for talk in self.talks
+            (talk.place, message, fates.get(talk.mark_of(message), "answered"))
+            for talk in self.dialogues
             for message in talk.said
         )
         assert kept == said
@@ -240,16 +328,32 @@ class Scene:
     def _audit_entries(self, texts: list[str], fates: Mapping[str, str]) -> None:
         """What people said stands in the transcripts once."""
         marks = Counter(text.partition(" ")[2] for text in texts)
-        assert marks == Counter(mark for talk in self.talks for mark in talk.marks if mark not in fates)
+        assert marks == Counter(mark for talk in self.dialogues for mark in talk.marks if mark not in fates)
 
 
-def _audit_order(talk: Talk) -> None:
+class Scene(Stage):
+    """On Telegram alone."""
+
+    def __init__(self, server: ThreadedTelegramServer, home: Path, nursery: Nursery, *, url: str | None = None) -> None:
+        super().__init__([Telegram(server)], home, nursery, url=url)
+        self.server = server
+        self.talks: list[Talk] = []
+
+    def talk(self, name: str = "Ada") -> Talk:
+        user = self.server.user(name)
+        talk = Talk(self.server, user, self.server.private(user))
+        self.talks.append(talk)
+        self.dialogues.append(talk)
+        return talk
+
+
+def _audit_order(talk: Dialogue) -> None:
     """Whole answers stand in the order of the questions, and each at most once."""
     answered = [mark for text in talk.texts for mark in talk.marks if closing(mark) in text]
     assert answered == [mark for mark in talk.marks if mark in answered]
 
 
-def _audit_parts(talk: Talk, parts: list[Row], strays: int, plain: Callable[[str], str]) -> None:
+def _audit_parts(talk: Dialogue, parts: list[Row], strays: int, plain: Callable[[str], str]) -> None:
     """People see each sent part once, an unknown one perhaps, and of unknown ones they were told."""
     sent, unknown, notices = Counter[str](), Counter[str](), 0
     for part in parts:

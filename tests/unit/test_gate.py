@@ -76,3 +76,66 @@ def test_an_identity_is_of_platform_realm_and_user() -> None:
     assert identity_of("telegram", Sender(user=None, name="x")) is None
     assert user_of("slack:T1/U1") == "U1"
     assert user_of("telegram:7") == "7"
+
+
+HEARD = Access(direct="open", groups=frozenset({ChatId("c")}), allow_bots=True)
+BOT = replace(GROUP, sender=Sender(user=UserId("9"), name="bot", is_bot=True))
+
+
+@pytest.mark.parametrize("kind", list(ChatKind))
+def test_bots_are_heard_where_that_is_allowed_and_in_company_only(kind: ChatKind) -> None:
+    said = replace(BOT, kind=kind)
+    heard = kind is not ChatKind.DIRECT
+    assert judge(said, HEARD, Known(role=None)) == (Pass(role=Role.GUEST) if heard else Drop(reason="bot"))
+    assert judge(said, replace(HEARD, allow_bots=False), Known(role=None)) == Drop(reason="bot")
+
+
+def test_bots_have_to_mention_us_also_in_our_threads_and_with_commands() -> None:
+    for said in (replace(BOT, addressed=False), replace(BOT, addressed=False, text="/stop")):
+        for kind in (ChatKind.GROUP, ChatKind.THREAD):
+            assert judge(replace(said, kind=kind), HEARD, Known(role=None, ours=True)) == Drop(reason="bot")
+
+
+def test_a_breaker_that_has_tripped_keeps_bots_out_and_nobody_else() -> None:
+    assert judge(BOT, HEARD, Known(role=None, loops=True)) == Drop(reason="bot_loop")
+    assert judge(GROUP, HEARD, Known(role=None, loops=True)) == Pass(role=Role.GUEST)
+    assert judge(BOT, HEARD, Known(role=Role.BLOCKED)) == Drop(reason="blocked")
+    assert judge(replace(BOT, address=replace(BOT.address, chat=ChatId("d"))), HEARD, Known(role=None)) == Drop(
+        reason="group_not_listed"
+    )
+
+
+def test_a_thread_of_ours_needs_no_mention_and_a_group_does() -> None:
+    thread = replace(GROUP, kind=ChatKind.THREAD, addressed=False)
+    assert judge(thread, LISTED, Known(role=None)) == Drop(reason="not_addressed")
+    assert judge(thread, LISTED, Known(role=None, ours=True)) == Pass(role=Role.GUEST)
+    assert judge(thread, LISTED, Known(role=Role.BLOCKED, ours=True)) == Drop(reason="blocked")
+    assert judge(thread, Access(direct="open"), Known(role=Role.OWNER, ours=True)) == Drop(reason="group_not_listed")
+    assert judge(replace(thread, text=" \n "), LISTED, Known(role=None, ours=True)) == Drop(reason="empty")
+
+
+@pytest.mark.parametrize(
+    ("listed", "within", "had", "heard"),
+    [
+        ("c", "", (), True),
+        ("c", "server", (), True),
+        ("server", "server", (), True),
+        ("server", "", (), False),
+        ("server", "other", ("old",), False),
+        ("old", "", ("old", "older"), True),
+        ("older", "x", ("old", "older"), True),
+        ("d", "", ("old",), False),
+        ("*", "", (), True),
+    ],
+)
+def test_a_chat_is_listed_by_its_id_by_one_that_it_had_and_by_what_it_is_part_of(
+    listed: str, within: str, had: tuple[str, ...], heard: bool
+) -> None:
+    access = Access(direct="off", groups=frozenset({ChatId(listed)}))
+    known = Known(role=None, chats=frozenset(map(ChatId, had)))
+    decision = judge(replace(GROUP, within=within), access, known)
+    assert decision == (Pass(role=Role.GUEST) if heard else Drop(reason="group_not_listed"))
+
+
+def test_a_list_of_nothing_lists_no_chat_that_is_part_of_nothing() -> None:
+    assert judge(GROUP, Access(direct="off"), Known(role=None)) == Drop(reason="group_not_listed")

@@ -158,9 +158,9 @@ async def test_c37_a_refused_bot_token_ends_the_bot_with_what_to_do(world: World
 
 async def test_c37_a_refused_app_token_is_named(world: World, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    settings = {"app_token": Secret("xapp-1-another-than-the-right-one")}
+    other = Secret("xapp-1-another-than-the-right-one")
     with pytest.raises(BotRejected, match="app_token") as caught:
-        async with running(world.another(**settings), world.desk) as task:
+        async with running(world.another(app_token=other), world.desk) as task:
             await ended(task)
     assert "xapp-1-another" not in "".join(traceback.format_exception(caught.value)) + caplog.text
 

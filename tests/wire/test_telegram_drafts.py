@@ -44,6 +44,14 @@ async def test_a_draft_is_shown_in_its_topic_as_far_as_one_message_goes(world: W
     assert 4000 < len(draft.text) <= 4096
 
 
+async def test_what_was_for_a_topic_that_is_gone_is_drafted_in_the_chat_itself(world: World) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        await world.bot.draft(world.delivery(thread=77).address, "a")
+    assert [(draft.text, draft.thread_id) for draft in world.server.chat(world.chat).drafts] == [("a", None)]
+    assert world.bot.capabilities.drafts
+
+
 async def test_what_cannot_be_parsed_is_drafted_plainly(world: World) -> None:
     async with running(world.bot, world.desk):
         await world.up()
@@ -71,22 +79,21 @@ async def test_a_server_without_drafts_is_asked_once(world: World, status: int, 
 
 
 @pytest.mark.parametrize(
-    ("status", "words", "thread", "expected"),
+    ("status", "words", "expected"),
     [
-        (403, "Forbidden: bot was blocked by the user", None, ChatDead),
-        (429, "Too Many Requests", None, FloodWait),
-        (401, "Unauthorized", None, Rejected),
-        (400, "Bad Request: message thread not found", 77, Rejected),
+        (403, "Forbidden: bot was blocked by the user", ChatDead),
+        (429, "Too Many Requests", FloodWait),
+        (401, "Unauthorized", Rejected),
     ],
 )
 async def test_what_says_nothing_of_drafts_leaves_them_on(
-    world: World, status: int, words: str, thread: int | None, expected: type[Exception]
+    world: World, status: int, words: str, expected: type[Exception]
 ) -> None:
     async with running(world.bot, world.desk):
         await world.up()
         world.server.answer_error("sendMessageDraft", status, words)
         with pytest.raises(expected):
-            await world.bot.draft(world.delivery(thread=thread).address, "a")
+            await world.bot.draft(world.delivery().address, "a")
         assert world.bot.capabilities.drafts
         await world.bot.draft(world.delivery().address, "b")
 

@@ -159,6 +159,16 @@ async def test_who_takes_no_voice_messages_gets_a_file(world: World, folder: Des
     assert kinds(world) == ["document"]
 
 
+async def test_what_telegram_does_not_put_together_after_all_goes_as_documents(world: World, folder: Desk) -> None:
+    words = "Bad Request: can't use the media of the specified type in the album"
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.answer_error("sendMediaGroup", 400, words)
+        files = [folder.file(FileKind.IMAGE, "a.png"), folder.file(FileKind.VIDEO, "b.mp4")]
+        await world.bot.send(carrying(world, *files, text="both"))
+    assert kinds(world) == ["document", "document"]
+
+
 async def test_a_caption_that_grows_when_it_is_rendered_goes_as_it_was_written(world: World, folder: Desk) -> None:
     table = f"| {'a' * 90} | b |\n| - | - |\n" + "| c | d |\n" * 80
     full = "x" * 1024

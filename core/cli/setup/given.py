@@ -24,6 +24,13 @@ class Given:
     ] = field(default=None, repr=False)
     token_file: Annotated[Texts, typer.Option(metavar="FILE", help="A file that holds it.")] = None
     token_env: Annotated[Texts, typer.Option(metavar="NAME", help="An environment variable that holds it.")] = None
+    secret: Annotated[
+        Texts,
+        typer.Option(
+            metavar="OPTION=SOURCE",
+            help="One of several secrets by its option, from file:PATH or env:NAME; may be repeated.",
+        ),
+    ] = field(default=None, repr=False)
     api_base: Annotated[Text, typer.Option(metavar="URL", help="The platform's server, if it is not its own.")] = None
     model: Annotated[
         Text, typer.Option(metavar="PROVIDER:MODEL", help='Who answers; "none" for the offline agent.')
@@ -44,7 +51,7 @@ class Given:
     ] = None
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: what is missing is an error.")] = False
     test: Annotated[
-        bool, typer.Option("--test/--no-test", help="Whether token and model are tried out before they are kept.")
+        bool, typer.Option("--test/--no-test", help="Whether secrets and model are tried out before they are kept.")
     ] = True
     force: Annotated[
         bool, typer.Option("--force", help="Replace a config that sets something; a dated copy stays beside it.")

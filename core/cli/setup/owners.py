@@ -38,7 +38,7 @@ def owners_asked(account: Account, called: str | None, state: Path, seat: Seat) 
     looks = called is not None and not _runs(state)
     seat.say(
         "", "Who owns the desk? An owner lets others in and may do everything.",
-        *([f"  Write anything to {called} now and press Enter here: I show who wrote."] if looks else []),
+        *([f"  Write anything to {called} and press Enter here: I show who wrote."] if looks else []),
         f"  Or type your id on {account.questions.title}: {account.questions.own_id}.",
         f"  Or type {LATER}: the bot answers you with a code, and who is let in first, at this machine, owns it.",
     )  # fmt: skip
@@ -63,7 +63,7 @@ def _read(typed: str, account: Account, seat: Seat) -> Sequence[str]:
 def _writer(account: Account, seat: Seat) -> Sequence[str]:
     """The one of those who wrote that says yes."""
     settings = settings_of({"bots": {account.name: account.drafted()}}).bots[account.name]
-    seat.say("Looking who wrote ...")
+    seat.say("Looking who wrote, and who writes just now ...")
     try:
         writers = asyncio.run(probe_of(account.name, settings).writers())
     except BotError as trouble:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from config.agents import ModelAgentSettings
+from config.faults import ConfigFaults
 from core.agents.configured import Configured
 from core.cli.platforms import open_probe
 from core.errors import (
@@ -25,11 +27,11 @@ from core.errors import (
 if TYPE_CHECKING:
     from config.bots import BotSettings
     from core.cli.setup.seat import Seat
-    from core.ports import Probe
+    from core.ports import Finding, Probe
 
 FIRST_WORD_S: Final = 60.0
 """For a model; one's own may have to be loaded first."""
-_UNTRIED: Final = "nothing was written; --no-test writes it untried"
+UNTRIED: Final = "nothing was written; --no-test writes it untried"
 _PASSING: Final = (ModelBusy, ModelOverloaded, ModelQuota, ModelSilent, ModelUnreachable)
 """What says nothing against the key and the name."""
 Verdict = Literal["good", "key", "model"]
@@ -56,6 +58,11 @@ def introduce(name: str, settings: BotSettings, seat: Seat) -> str | None:
         except BotError as trouble:
             if not _again(str(trouble), seat):
                 return None
+
+
+def look(name: str, settings: BotSettings) -> Sequence[Finding]:
+    """All that can be found out about the bot on its platform, but for who else receives its messages."""
+    return asyncio.run(probe_of(name, settings).findings(alone=False))
 
 
 def try_model(settings: ModelAgentSettings, seat: Seat) -> Verdict:
@@ -105,7 +112,7 @@ def _refuse(verdict: Verdict, words: str, seat: Seat) -> Verdict:
 def _again(trouble: str, seat: Seat) -> bool:
     """Whether to try once more what may just fail for the moment."""
     if not seat.asks:
-        raise VerbFailed(f"{trouble}; {_UNTRIED}")
+        raise VerbFailed(f"{trouble}; {UNTRIED}")
     seat.say(sentence(trouble))
     return seat.confirm("Try again? (No keeps it untried)", default=True)
 
@@ -113,3 +120,8 @@ def _again(trouble: str, seat: Seat) -> bool:
 def sentence(words: str) -> str:
     """With a capital and a full stop."""
     return f"{words[:1].upper()}{words[1:]}" + ("" if words.endswith((".", "!", "?")) else ".")
+
+
+def words_of(faults: ConfigFaults) -> str:
+    """What is wrong and what to write, without the place in a file that is not there yet."""
+    return "; ".join("; ".join(filter(None, (one.message, one.hint))) for one in faults.faults)

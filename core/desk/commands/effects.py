@@ -186,12 +186,12 @@ def clear(tx: Tx, case: Case) -> Effect:
 def again(tx: Tx, case: Case) -> Effect:
     """What may not have arrived here, else the last reply."""
     address = case.row.address
-    texts = [part.text for part in deliveries.unknown_in(tx, address) if part.text]
+    said = [(part.text, part.files) for part in deliveries.unknown_in(tx, address) if part.text or part.files]
     session = case.session(tx)
-    if not texts and session is not None:
+    if not said and session is not None:
         answered = from_end(tx, session, Kind.ASSISTANT, past_clear=True)
-        texts = list(case.parts(answered.text)) if answered is not None else []
-    if not texts:
+        said = [(part, ()) for part in case.parts(answered.text)] if answered is not None else []
+    if not said:
         return Effect(reply=case.notices.say("again_none"))
     deliveries.forget_unknown(tx, address, case.now)
     posted = [
@@ -199,11 +199,11 @@ def again(tx: Tx, case: Case) -> Effect:
             tx,
             Parcel(
                 conversation=case.conversation.id, turn=None, role=deliveries.REPLY, part=number,
-                address=address, kind=case.row.kind, text=text,
+                address=address, kind=case.row.kind, text=text, files=files,
             ),
             case.now,
         )
-        for number, text in enumerate(texts, start=1)
+        for number, (text, files) in enumerate(said, start=1)
     ]  # fmt: skip
     return Effect(posted=tuple(posted))
 

@@ -15,7 +15,8 @@ from core.store.lookups import Happened, Received, Sent
 from core.store.sessions import Session
 
 _IGNORED = {
-    "bot": "another bot sent it, and bots are not answered",
+    "bot": "another bot sent it, and bots are not answered (`allow_bots` is off, or it did not mention this one)",
+    "bot_loop": "bots had spoken there several times in a row without a person between them",
     "not_a_person": "no person stands behind it: a channel, or somebody anonymous",
     "blocked": "the sender is blocked (`frontdesk people role ID user` lets them in again)",
     "empty": "there is nothing in it that could be answered",
@@ -31,8 +32,18 @@ _REFUSED = {
         "(`frontdesk people list` shows codes)"
     ),
     "full": "too many messages waited there already ([mailbox] limit)",
-    "press": "buttons are not supported by this version",
-    "moved": "the chat got another id, which this version does not follow",
+    "expired": "the button was used already, too old, or somebody else's",
+    "file_too_large": "its file was too large ([desk] attachment_mib, or the platform's own), which the chat was told",
+    "file_lost": "its file could not be fetched from the platform, which the chat was told",
+    "picture_too_large": "its picture was too large for a model, which the chat was told",
+    "voice_unheard": "it was a voice message, and there is no [speech.transcribe], which the chat was told",
+    "voice_failed": "its voice could not be transcribed, which the chat was told; the log says why",
+    "voice_timeout": "its voice was not transcribed in time ([speech.transcribe] timeout_s), which the chat was told",
+    "voice_empty": "nothing was heard in its voice message, which the chat was told",
+}
+_EVENTS = {
+    "moved": "told that the chat got another id, which was followed",
+    "let_in": "let in the stranger whom its button named",
 }
 _TURN = {
     "running": "runs",
@@ -147,6 +158,8 @@ def _answered(row: Received, around: Around) -> str:
         return known
     if row.command == END:
         return f"was carried out {at(row.done_at)}"
+    if row.detail in _EVENTS:
+        return _EVENTS[row.detail]
     if row.detail == ASKED:
         return "was answered with the question whether to forget; /forget yes was needed"
     if row.detail == UNKNOWN:

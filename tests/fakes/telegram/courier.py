@@ -20,15 +20,15 @@ Post = Callable[[str, Mapping[str, str], bytes], Awaitable[int]]
 class Courier:
     """Works while `working`; on the loop of the server."""
 
-    def __init__(self, server: TelegramServer, post: Post, *, hasty: bool = False) -> None:
-        """`hasty`: it repeats at once."""
-        self._hasty = hasty
+    def __init__(self, server: TelegramServer, post: Post) -> None:
         self._server = server
         self._post = post
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._under_way: dict[JsonValue, asyncio.Task[None]] = {}
         self._resting: set[JsonValue] = set()
+        self._spared = 0
+        self._webhook = server.platform.webhook
         self.answers: list[int] = []
         """The statuses, in the order in which they came; 0 where nobody answered."""
 
@@ -46,9 +46,17 @@ class Courier:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def again(self) -> None:
-        """The delay is over for all that was refused."""
+        """The delay is over for all that was refused; where nothing was, for what is refused next."""
+        if not self._resting:
+            self._spared += 1
         self._resting.clear()
         self._changed.set()
+
+    def _rest(self, chat: JsonValue) -> None:
+        if self._spared:
+            self._spared -= 1
+        else:
+            self._resting.add(chat)
 
     def _wake(self) -> None:
         self._loop.call_soon_threadsafe(self._changed.set)
@@ -65,6 +73,9 @@ class Courier:
         found: dict[JsonValue, int] = {}
         with self._server.platform.lock:
             webhook = self._server.platform.webhook
+            if webhook is not self._webhook:  # set anew, it begins anew
+                self._webhook = webhook
+                self._resting.clear()
             for body in self._server.platform.updates.pending() if webhook.url else []:
                 chat, update_id = _chat_of(body), body["update_id"]
                 if chat not in self._under_way and chat not in self._resting and isinstance(update_id, int):
@@ -84,7 +95,7 @@ class Courier:
                 self._server.platform.updates.delivered(update_id)
             else:
                 self._note_error(status)
-                self._resting |= set() if self._hasty else {chat}
+                self._rest(chat)
         del self._under_way[chat]
         self._server.platform.changed()
 

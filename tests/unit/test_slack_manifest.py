@@ -1,0 +1,96 @@
+"""The manifest: it asks for what the code uses, and for nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bots.slack
+from bots.slack import listening, words
+from bots.slack.interactions import ASK
+from bots.slack.manifest import COMMAND, SCOPES_OF_EVENTS, SCOPES_OF_METHODS, manifest, scopes
+from bots.slack.setup import QUESTIONS
+from config.bots import SlackSettings
+from tests.fakes.slack.methods import METHODS
+from tests.wire.slack_world import TABLE
+
+SOURCES = {path.name: path.read_text() for path in Path(bots.slack.__file__).parent.glob("*.py")}
+METHOD = re.compile(r'"((?:assistant|auth|chat|conversations|files|reactions|users|views|team|bots)\.[A-Za-z.]+)"')
+
+
+def made(mode: str = "socket", url: str = "") -> dict[str, Any]:
+    text = manifest("Front Desk", TABLE, mode, url)  # type: ignore[arg-type]
+    read: dict[str, Any] = json.loads(text)
+    return read
+
+
+def test_every_method_that_is_called_is_listed_and_no_other() -> None:
+    called = {name for file, text in SOURCES.items() if file != "manifest.py" for name in METHOD.findall(text)}
+    assert called == SCOPES_OF_METHODS.keys()
+
+
+def test_the_platform_agrees_on_what_each_method_needs() -> None:
+    for name, needed in SCOPES_OF_METHODS.items():
+        known = METHODS[name].scopes
+        assert not known or set(needed) & set(known), name
+
+
+def test_every_event_that_is_understood_is_asked_for_and_no_other() -> None:
+    source = SOURCES[Path(listening.__file__).name]
+    understood = set(re.findall(r'"(app_home_opened|assistant_thread_started|app_uninstalled|tokens_revoked)"', source))
+    assert 'case "message" | "app_mention"' in source
+    messages = {"message.channels", "message.groups", "message.im", "message.mpim"}
+    assert understood | messages | {"app_mention"} == set(SCOPES_OF_EVENTS)
+
+
+def test_it_asks_for_exactly_those_scopes() -> None:
+    asked = made()["oauth_config"]["scopes"]["bot"]
+    assert asked == sorted(set(asked)) == list(scopes())
+    wanted = {one for needed in SCOPES_OF_METHODS.values() for one in needed} | set(SCOPES_OF_EVENTS.values())
+    assert set(asked) == (wanted | {"commands"}) - {""}
+
+
+@pytest.mark.parametrize(("mode", "url"), [("socket", ""), ("http", "https://bots.example.com/slack/slack")])
+def test_it_sets_up_either_mode(mode: str, url: str) -> None:
+    asked = made(mode, url)
+    settings, (command,) = asked["settings"], asked["features"]["slash_commands"]
+    assert settings["socket_mode_enabled"] is (mode == "socket")
+    assert settings["event_subscriptions"].get("request_url", "") == url
+    assert settings["interactivity"] == {"is_enabled": True, **({"request_url": url} if url else {})}
+    assert command.get("url", "") == url
+
+
+def test_it_is_made_from_the_command_table() -> None:
+    asked = made()
+    (command,) = asked["features"]["slash_commands"]
+    assert (command["command"], command["usage_hint"]) == (COMMAND, "help, status, reset [text], stop")
+    assert "/frontdesk reset [text]: begin anew" in asked["display_information"]["long_description"]
+    (shortcut,) = asked["features"]["shortcuts"]
+    assert (shortcut["callback_id"], shortcut["type"]) == (ASK, "message")
+
+
+def test_it_keeps_to_the_lengths_that_slack_takes() -> None:
+    """https://docs.slack.dev/reference/app-manifest"""
+    asked = made()
+    about, features = asked["display_information"], asked["features"]
+    assert len(about["name"]) <= 35
+    assert len(about["description"]) <= 140
+    assert 174 <= len(about["long_description"]) <= 4_000
+    assert len(features["slash_commands"][0]["usage_hint"]) <= 1_000
+    assert len(features["shortcuts"][0]["name"]) <= 24
+    assert len(features["shortcuts"][0]["description"]) <= 150
+    assert len(json.loads(manifest("x" * 80, (), "socket"))["display_information"]["name"]) == 35
+    assert len(json.loads(manifest("x", (), "socket"))["display_information"]["long_description"]) >= 174
+
+
+def test_the_questions_ask_for_options_that_there_are() -> None:
+    assert {one.option for one in QUESTIONS.secrets} <= SlackSettings.model_fields.keys()
+    assert set(QUESTIONS.offer) <= SlackSettings.model_fields.keys()
+
+
+def test_what_is_suggested_fits() -> None:
+    assert len(words.PROMPTS) <= 4
