@@ -84,11 +84,12 @@ class Attachment:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Quote:
     """What a message refers to. `name`: who said that, "" where nobody is named. Of a message that was handed on
-    (`forwarded`) the text is the message's own, and "" here."""
+    (`forwarded`) the text is the message's own, and "" here. `own`: the bot itself said it."""
 
     name: str
     text: str = ""
     forwarded: bool = False
+    own: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

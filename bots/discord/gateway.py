@@ -19,7 +19,7 @@ import aiohttp
 import yarl
 
 from bots.discord.http import Gateway, Http, Patience
-from bots.discord.sdk import DiscordWebSocket, ReconnectWebSocket, discord
+from bots.discord.sdk import DiscordWebSocket, KeepAliveHandler, ReconnectWebSocket, discord
 from bots.discord.trouble import ACCOUNT_REFUSED, SDK_FAULTS, in_our_words
 from bots.discord.waits import Waits
 from core.errors import BotError, BotRejected
@@ -209,20 +209,32 @@ class Shard:
         beats = socket._keep_alive
         if beats is None or beats.interval is None:
             return "Discord's gateway does not greet"
-        longest_s = 2 * beats.interval + self._seat.patience.zombie_s
-        answered = beats._last_ack
-        loop = asyncio.get_running_loop()
+        patience = self._seat.patience
         try:
-            async with asyncio.timeout(longest_s) as fuse:
-                while True:
-                    await socket.poll_event()
-                    if beats._last_ack != answered:
-                        answered = beats._last_ack
-                        fuse.reschedule(loop.time() + longest_s)
-                    if self._seat.up_at is not None:
-                        self._seat.ear.up(self._seat.number)
+            async with asyncio.timeout(patience.ready_s) as fuse:
+                await self._poll(socket, beats, fuse, 2 * beats.interval + patience.zombie_s)
         except TimeoutError:
-            return "Discord's gateway answers no heartbeat"
+            return (
+                "Discord's gateway answers no heartbeat"
+                if self._seat.up_at is not None
+                else "Discord begins no session"
+            )
+        return _ENDED
+
+    async def _poll(
+        self, socket: DiscordWebSocket, beats: KeepAliveHandler, fuse: asyncio.Timeout, longest_s: float
+    ) -> None:  # fmt: skip
+        """For ever; what ends a connection is raised. The fuse burns anew with each answer to a heartbeat."""
+        loop = asyncio.get_running_loop()
+        answered: float | None = None
+        while True:
+            await socket.poll_event()
+            if self._seat.up_at is None:
+                continue
+            if beats._last_ack != answered:
+                answered = beats._last_ack
+                fuse.reschedule(loop.time() + longest_s)
+            self._seat.ear.up(self._seat.number)
 
 
 class Seat:

@@ -48,6 +48,7 @@ class Patience:
     `silence_s` without any word ends a connection too (the library's own rule)."""
 
     connect_s: float = 10.0
+    ready_s: float = 30.0
     answer_s: float = 20.0
     upload_s: float = 120.0
     zombie_s: float = 5.0

@@ -135,8 +135,8 @@ def quoted(earlier: Json, us: Us, scene: Scene) -> Quote:
     author = get(earlier, "author", dict)
     text = readable(opt(earlier, "content", str) or "", _known(earlier, us, scene))
     shown = "\n".join(part for part in (text, *told(earlier)) if part)
-    name = us.name if author.get("id") == us.id else _name(author, None)
-    return Quote(name=name, text=shown[:_MOST_QUOTED])
+    own = author.get("id") == us.id
+    return Quote(name=us.name if own else _name(author, None), text=shown[:_MOST_QUOTED], own=own)
 
 
 def _message(data: Json, us: Us, scene: Scene) -> Message | None:
@@ -200,9 +200,7 @@ def _title(data: Json, scene: Scene) -> str:
 
 
 def _quote(data: Json, us: Us, scene: Scene) -> Quote | None:
-    reference = opt(data, "message_reference", dict)
-    if reference is None:
-        return None
+    reference = opt(data, "message_reference", dict) or {}
     if opt(reference, "type", int) == _FORWARD:
         channel = opt(reference, "channel_id", str)
         name = scene.channel_name(channel) if channel is not None else None

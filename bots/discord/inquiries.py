@@ -16,8 +16,10 @@ from bots.discord.threads import Threads
 from bots.discord.trouble import in_our_words
 from core.errors import BotError, StoreError, Unknown
 from core.ports import CommandHelp, Desk
+from core.vocabulary import MessageId
 
 _MOST_TARGETS: Final = 200
+_PAGE: Final = 100
 
 
 class Inquiries:
@@ -44,6 +46,16 @@ class Inquiries:
         path = "/channels/{channel_id}/messages/{message_id}"
         with in_our_words():
             return _object(await self._line.call("GET", path, channel_id=channel, message_id=message))
+
+    async def answered(self, channel: str, interaction: str, content: object) -> MessageId | None:
+        """What answered an interaction with these words, where everybody sees it. Raises `BotError`."""
+        with in_our_words():
+            page = await self._line.history(channel, {"after": interaction, "limit": str(_PAGE)})
+        for one in page if isinstance(page, list) else ():
+            about = one.get("interaction_metadata") if isinstance(one, dict) else None
+            if isinstance(about, dict) and about.get("id") == interaction and one.get("content") == content:
+                return MessageId(str(one.get("id")))
+        return None
 
     async def target(self, channel: str, message: str) -> Json | None:
         """The message that a form is about; None if it is gone, or the bot may not see it."""

@@ -1,7 +1,8 @@
 """The way to the desk: everything that Discord says, in order, each batch stored before the next is offered.
 
 Discord hands nothing over twice. After a gap what was missed is fetched (`catching_up`), and what comes live meanwhile
-in the same channel waits behind it. What people do with buttons and commands does not wait: it has three seconds.
+in the same channel waits behind it. What people do with buttons and commands waits for a moment only: it has three
+seconds.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +34,7 @@ _BATCH: Final = 100
 _MOST_WAITING: Final = 10_000
 _MOST_CHANNELS: Final = 10_000
 _WAIT_S: Final = (2.0, 30.0)
+_USE_WAITS_S: Final = 1.5
 _STORE_REFUSES: Final = "the store takes no messages; they are fetched from Discord once it does"
 
 
@@ -64,6 +67,7 @@ class Intake:
         self._queue: deque[Item | Callable[[], None]] = deque()
         self._stirred = asyncio.Event()
         self._drained = asyncio.Event()
+        self._released = asyncio.Event()
         self._held: dict[str, list[Item]] = {}
         self._undecided: list[Item] | None = None
         self._newest: OrderedDict[str, str] = OrderedDict()
@@ -74,11 +78,15 @@ class Intake:
 
     def hear(self, event: str, data: object) -> None:
         """A message, a changed one, or an interaction."""
-        if event == "INTERACTION_CREATE":
-            self._put(Item(what=event, data=data))
-            return
         channel = inbound.channel_of(data)
         if channel is None:
+            return
+        if event == "INTERACTION_CREATE":
+            used = Item(what=event, data=data, channel=channel)
+            if self._is_held(channel):
+                self._errands.start(self._put_soon(used))
+            else:
+                self._put(used)
             return
         direct = isinstance(data, dict) and data.get("guild_id") is None
         self._sort(Item(what=event, data=data, channel=channel, direct=direct))
@@ -95,6 +103,7 @@ class Intake:
         undecided, self._undecided = self._undecided or [], None
         for item in undecided:
             self._sort(item)
+        self._released.set()
 
     def release(self, channel: str, missed: Sequence[Item]) -> None:
         """What was missed there goes on, then what came since. Some of that may have been fetched too."""
@@ -104,6 +113,7 @@ class Intake:
         for item in self._held.pop(channel, ()):
             if item.what != "MESSAGE_CREATE" or _message_of(item) not in fetched:
                 self._put(item)
+        self._released.set()
 
     def afterwards(self, act: Callable[[], None]) -> None:
         """Once all that was put so far is stored."""
@@ -118,6 +128,18 @@ class Intake:
     def newest(self, channel: str) -> str | None:
         """The newest message that was stored in this run, there."""
         return self._newest.get(channel)
+
+    def _is_held(self, channel: str) -> bool:
+        return self._undecided is not None or channel in self._held
+
+    async def _put_soon(self, used: Item) -> None:
+        """Behind what was missed in its channel, if that comes in time."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_USE_WAITS_S):
+                while self._is_held(used.channel or ""):
+                    self._released.clear()
+                    await self._released.wait()
+        self._put(used)
 
     def _sort(self, item: Item) -> None:
         if self._undecided is not None:

@@ -76,7 +76,18 @@ class Line:
                     return sent
                 for file in opened_files:
                     file.reset()
-            return await self._post(delivery, opened_files)
+            return await self._answered_before(delivery) or await self._post(delivery, opened_files)
+
+    async def _answered_before(self, delivery: Delivery) -> MessageId | None:
+        """What answered a command before a restart stands there, and no nonce tells of it."""
+        address = delivery.address
+        if delivery.attempt == 1 or address.reply_to is None:
+            return None
+        content = outbound.edit(delivery)["content"]
+        try:
+            return await self._inquiries.answered(outbound.channel_of(address), address.reply_to, content)
+        except (Refusal, DeadChat):
+            return None
 
     async def edit(self, delivery: Delivery, message: MessageId) -> None:
         body = outbound.edit(delivery)

@@ -7,7 +7,16 @@ import warnings
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "'audioop' is deprecated", DeprecationWarning)
     import discord
-    from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+    from discord.gateway import DiscordWebSocket, KeepAliveHandler, ReconnectWebSocket
     from discord.http import HTTPClient, Ratelimit, Route, json_or_text
 
-__all__ = ["DiscordWebSocket", "HTTPClient", "Ratelimit", "ReconnectWebSocket", "Route", "discord", "json_or_text"]
+__all__ = [
+    "DiscordWebSocket",
+    "HTTPClient",
+    "KeepAliveHandler",
+    "Ratelimit",
+    "ReconnectWebSocket",
+    "Route",
+    "discord",
+    "json_or_text",
+]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from itertools import zip_longest
+from collections.abc import Iterator, Sequence
+from itertools import chain, repeat, zip_longest
 from typing import Final
 
 _WIDEST: Final = 40
@@ -28,8 +28,12 @@ def grid(lines: Sequence[str]) -> str:
 
 
 def _laid(row: Sequence[str], widths: Sequence[int], aligns: Sequence[str]) -> list[str]:
-    whole = zip_longest(row, widths, aligns[: len(widths)], fillvalue="")
-    return [_pad(str(cell), int(width or 0), str(align)) for cell, width, align in whole]
+    return [_pad(cell, width, align) for cell, width, align in zip(row, widths, _endless(aligns), strict=False)]
+
+
+def _endless(aligns: Sequence[str]) -> Iterator[str]:
+    """A row may have more cells than the header."""
+    return chain(aligns, repeat(""))
 
 
 def _cells(line: str) -> list[str]:

@@ -45,6 +45,8 @@ _NEVER_LEFT: Final = (
 )
 # discord.py trusts headers and bodies to be what Discord sends.
 SDK_FAULTS: Final = (KeyError, ValueError, TypeError, AttributeError)
+_CLOSED: Final = "Session is closed"
+"""What aiohttp says, as a `RuntimeError`, when the bot has stopped meanwhile."""
 
 
 class Refusal(Rejected):
@@ -68,7 +70,7 @@ def in_our_words() -> Iterator[None]:
     """Within, errors of the SDK become ours. What they come from may name addresses with tokens, and is left out."""
     try:
         yield
-    except (discord.DiscordException, aiohttp.ClientError, OSError, *SDK_FAULTS) as error:
+    except (discord.DiscordException, aiohttp.ClientError, OSError, RuntimeError, *SDK_FAULTS) as error:
         raise ours(error) from None
 
 
@@ -80,6 +82,8 @@ def ours(error: BaseException) -> BotError:
             return BotRejected(ACCOUNT_REFUSED)
         case discord.HTTPException():
             return _refused(error)
+        case RuntimeError() if str(error) == _CLOSED:
+            return NotSent("not connected to Discord")
         case _ if isinstance(error, _NEVER_LEFT):
             return NotSent(f"Discord can't be reached ({type(error).__name__})")
         case _:
@@ -99,6 +103,8 @@ def _refused(error: discord.HTTPException) -> BotError:
         return BotRejected(ACCOUNT_REFUSED)
     if error.status == 429:
         return FloodWait(_wait_s(error))
+    if error.status == 413:  # Discord's, or what stands before it
+        return Refusal(said, error.code)
     if error.status >= 500:
         return Unknown(f"no clear answer from Discord (HTTP status {error.status})")
     if error.response.headers.get("Content-Type") != "application/json":

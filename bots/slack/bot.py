@@ -38,8 +38,8 @@ class _Live:
 
 
 class SlackBot:
-    """`ports.Bot` with `CanEdit`, `CanType`, `ShowsWork`, `HasTitles`, `CanFetch`, `AnswersPresses`, `KnowsAdmins` and
-    `ServesHttp`. It sends while `run` runs, else it raises `NotSent`."""
+    """`ports.Bot` with `CanEdit`, `CanType`, `ShowsWork`, `HasTitles`, `CanReact`, `CanFetch`, `AnswersPresses`,
+    `KnowsAdmins` and `ServesHttp`. It sends while `run` runs, else it raises `NotSent`."""
 
     platform: Final = "slack"
 
@@ -102,6 +102,9 @@ class SlackBot:
 
     async def entitle(self, address: Address, title: str) -> None:
         await self._aside(lambda live: outbound.entitle(live.line, address, title))
+
+    async def react(self, address: Address, message: MessageId, emoji: str) -> None:
+        await self._aside(lambda live: outbound.react(live.line, address, message, emoji))
 
     async def answer(self, press: Press, text: str, *, over: bool) -> None:
         pressed = self._now().listener.presses.get(press.handle)

@@ -114,22 +114,24 @@ def _headers(scope: AsgiMessage) -> dict[str, str]:
 
 async def _body(receive: AsgiReceive) -> bytes:
     """The whole body. Raises `_Refused` for one that is too long, too slow or broken off."""
-    pieces, size = [], 0
+    body, more = b"", True
     try:
         async with asyncio.timeout(_BODY_S):
-            while True:
+            while more:
                 message = await receive()
-                piece = message.get("body", b"")
-                if message.get("type") != "http.request" or not isinstance(piece, bytes):
-                    raise _Refused(400)
-                size += len(piece)
-                if size > _BODY_LIMIT:
-                    raise _Refused(413)
-                pieces.append(piece)
-                if not message.get("more_body", False):
-                    return b"".join(pieces)
+                piece, more = message.get("body", b""), bool(message.get("more_body", False))
+                body += _checked(message, piece, len(body))
     except TimeoutError:
         raise _Refused(408) from None
+    return body
+
+
+def _checked(message: AsgiMessage, piece: object, so_far: int) -> bytes:
+    if message.get("type") != "http.request" or not isinstance(piece, bytes):
+        raise _Refused(400)
+    if so_far + len(piece) > _BODY_LIMIT:
+        raise _Refused(413)
+    return piece
 
 
 def _payload(body: bytes, content_type: str) -> tuple[Json, str]:

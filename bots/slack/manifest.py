@@ -25,6 +25,7 @@ SCOPES_OF_METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     "files.completeUploadExternal": ("files:write",),
     "files.getUploadURLExternal": ("files:write",),
     "files.info": ("files:read",),
+    "reactions.add": ("reactions:write",),
     "users.conversations": ("im:read",),
     "users.info": ("users:read",),
     "views.publish": (),

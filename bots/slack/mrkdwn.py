@@ -24,6 +24,7 @@ _TRAILING: Final = "_~.,;:!?'"
 _LINKED: Final = re.compile(r"(?:https?://[^\s<>|]+|mailto:[^\s<>|@]+@[^\s<>|]+)", re.IGNORECASE)
 _BREAK: Final = re.compile(r"<br ?/?>", re.IGNORECASE)
 _LITERAL: Final = re.compile(r"(?<!\w)([*_~`]+)(?=\S)")
+_LANGUAGE: Final = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
 _STEP: Final = "    "
 _DEEPEST: Final = 40
 _LABEL: Final = "\x02"
@@ -154,9 +155,9 @@ class _Page:
         self._bullet += f"{number}{token.markup} "
 
     def _code(self, token: Token) -> None:
-        """Slack knows no languages: what the fence says of itself stands above it, unless it is one word."""
+        """Slack knows no languages: what else the fence says of itself stands above it."""
         remark = token.info.strip()
-        if " " in remark or (remark and not token.content.strip()):
+        if remark and not (_LANGUAGE.fullmatch(remark) and token.content.strip()):
             self._start(token)
             self._write(escaped(remark))
         self._fence(token, token.content.removesuffix("\n"))

@@ -6,10 +6,12 @@ has no way back from a text that changed, while an edit always says the whole of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from bots.slack import markup
+from bots.slack.emoji import name_of
 from bots.slack.faults import Unrenderable
 from bots.slack.line import Line
 from core.errors import Rejected, Unknown
@@ -23,6 +25,7 @@ STATUS_S: Final = 100.0
 """A status is gone after two minutes: https://docs.slack.dev/reference/methods/assistant.threads.setStatus."""
 THINKING: Final = "is thinking…"
 STATUS_LIMIT: Final = 100
+_TS: Final = re.compile(r"\d+\.\d+", re.ASCII)
 TITLE_LIMIT: Final = 200
 
 CAPABILITIES: Final = Capabilities(
@@ -106,6 +109,19 @@ async def is_admin(line: Line, chat: ChatId, user: UserId) -> bool:
         return True
     channel = (await line.call("conversations.info", {"channel": chat}, telling=False)).get("channel")
     return isinstance(channel, dict) and channel.get("creator") == user
+
+
+async def react(line: Line, address: Address, message: MessageId, emoji: str) -> None:
+    """Put a reaction on a message; one that is there already is success. Raises `BotError`."""
+    name = name_of(emoji)
+    if name is None or not _TS.fullmatch(message):
+        raise Rejected("Slack has no name for the emoji, or no such message")
+    arguments = {"channel": address.chat, "timestamp": message, "name": name}
+    try:
+        await line.call("reactions.add", arguments, telling=False)
+    except Rejected as refusal:
+        if "already_reacted" not in str(refusal):
+            raise
 
 
 def _thread(address: Address) -> dict[str, str]:

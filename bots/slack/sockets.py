@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final, Protocol
 
@@ -41,6 +41,9 @@ class Ear(Protocol):
 
     def hear(self, envelope: Envelope) -> None:
         """Something came that Slack wants acknowledged."""
+
+    def spawn(self, work: Coroutine[object, object, None]) -> object:
+        """Something small that nobody waits for."""
 
     def connected(self, app: str) -> None:
         """A socket is open; `app` is the app's id."""
@@ -95,8 +98,7 @@ class Sockets:
                 await self._line.clock.sleep(waits.next_s())
 
     async def _opened(self) -> _Socket:
-        if not self._open:
-            await self._introduce()
+        await self._introduce()  # a socket opens by the app's token alone, and would be silent
         socket = _Socket(self._line, await self._line.socket_address(), self._heard)
         try:
             async with asyncio.timeout(self._line.patience.connect_s):
@@ -132,9 +134,6 @@ class Sockets:
         await self._line.clock.sleep(wait_s)
 
     def _heard(self, socket: _Socket, request: SocketModeRequest) -> None:
-        kind = _KINDS.get(request.type)
-        if kind is None:
-            return
         socket.unanswered.add(request.envelope_id)
         payload: Json = request.payload
 
@@ -147,6 +146,10 @@ class Sockets:
                     await one.send_socket_mode_response(response)
                     return
 
+        kind = _KINDS.get(request.type)
+        if kind is None:  # not cared for
+            self._ear.spawn(acknowledge(None))
+            return
         self._ear.hear(
             Envelope(kind=kind, payload=payload, arrived_s=self._line.clock.monotonic(), acknowledge=acknowledge)
         )

@@ -121,7 +121,7 @@ def _message(event: EventId, message: Json, us: Account) -> Message | Moved | No
         sent_at=time(message, "date"),
         addressed=said.to_us,
         attachments=media.attachments(message),
-        quote=quote(message, answered(message)),
+        quote=quote(message, answered(message), us.id),
         more_likely=said.full or bool(words(message, "media_group_id")),
     )
 

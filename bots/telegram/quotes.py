@@ -13,14 +13,15 @@ _MOST: Final = 1000
 """Characters of what is quoted."""
 
 
-def quote(message: Json, earlier: Json | None) -> Quote | None:
-    """`earlier` is the message of this chat that it replies to."""
+def quote(message: Json, earlier: Json | None, us: int) -> Quote | None:
+    """`earlier` is the message of this chat that it replies to, `us` our own id."""
     if (origin := part(message, "forward_origin")) is not None:
         return Quote(name=names.origin(origin), forwarded=True)
     chosen = words(part(message, "quote"), "text")
     if earlier is not None:
         said = words(earlier, "text") or words(earlier, "caption") or described(earlier)
-        return Quote(name=names.author(earlier), text=_short(chosen or said))
+        own = (part(earlier, "from") or {}).get("id") == us
+        return Quote(name=names.author(earlier), text=_short(chosen or said), own=own)
     if (elsewhere := part(message, "external_reply")) is not None:
         name = names.origin(part(elsewhere, "origin") or {})
         return Quote(name=name, text=_short(chosen or described(elsewhere)))

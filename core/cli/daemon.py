@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 HOW_TO_ADD: Final = """\
 No bot is configured: this is the terminal.
-To add Telegram: get a token from https://t.me/BotFather, set TELEGRAM_BOT_TOKEN to it and start again; or let
-frontdesk init ask for it.
+To add Telegram: get a token from https://t.me/BotFather, set TELEGRAM_BOT_TOKEN to it and start again; frontdesk init
+asks for it, or for what Discord or Slack need.
 """
 HOW_TO_ADD_A_MODEL: Final = """\
 No model is configured: the offline agent answers.
@@ -58,7 +58,7 @@ def check(
     config: ConfigOption = None,
     state: StateOption = None,
     probe: Annotated[
-        bool, typer.Option("--probe", help="Go out and ask as well: platforms, models, tool servers, this machine.")
+        bool, typer.Option("--probe", help="Go out and ask as well: platforms, models, tools, voices, this machine.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -12,6 +12,7 @@ from core.cli.completing import session_keys
 from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
 from core.cli.tables import Row, counted, print_json, print_line, print_rows, row_of, rows_of, second
 from core.errors import VerbFailed
+from core.service.socket import Json
 
 KeyArgument: TypeAlias = Annotated[
     str,
@@ -26,7 +27,7 @@ _LIST = {
     "key": "key",
     "id": "session",
     "title": "title",
-    "source": "bot",
+    "source": "source",
     "messages": "messages",
     "last_at": "last",
     "ended_at": "ended",
@@ -48,7 +49,12 @@ def list_sessions(
     if as_json:
         print_json(found)
     else:
-        print_rows(rows_of(found), _LIST, empty="no sessions yet")
+        show_list(found)
+
+
+def show_list(found: Json) -> None:
+    """For people: a session a row."""
+    print_rows(rows_of(found), _LIST, empty="no sessions yet")
 
 
 @sessions.command("show")

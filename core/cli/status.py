@@ -7,6 +7,7 @@ import typer
 from core.cli.asking import ask_desk
 from core.cli.options import ConfigOption, JsonOption, StateOption, place_of
 from core.cli.tables import Row, print_counts, print_json, print_line, print_rows, row_of, rows_of, second, texts_of
+from core.service.socket import Json
 
 _BOTS = {
     "name": "bot",
@@ -26,7 +27,12 @@ def status(
     found = ask_desk(place_of(context, config, state), "status", {})
     if as_json:
         print_json(found)
-        return
+    else:
+        show(found)
+
+
+def show(found: Json) -> None:
+    """For people: what there is, line by line, on 80 columns."""
     wrong = row_of(row_of(found).get("not_ready"))
     print_line("ready" if row_of(found).get("ready") else "not ready:" if wrong else "not running, or not ready")
     for part, why in wrong.items():

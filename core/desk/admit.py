@@ -286,6 +286,8 @@ def _user_draft(session: Session, rows: Sequence[Waiting], intent: Intent) -> Dr
     line = prompt_line(first, name, intent.zone)
     if session.reset is not None and session.messages == 0:
         line += f", new conversation ({session.reset.reason})"
+    if answered := bringing.refers_to(first):
+        line += f', in answer to your "{answered}"'
     text = coalesce.join([(bringing.words(row), row.more_likely and not row.enclosed.files) for row in rows])
     files = bringing.files_of(rows)
     data: dict[str, Json] = {"line": f"[{line}]", "files": files} if files else {"line": f"[{line}]"}

@@ -57,7 +57,8 @@ def bare_of(offer: Offer, event: str, address: Address, at: datetime) -> Arrival
 
 def arrival_of(offer: Offer, message: Message, identity: str | None) -> Arrival:
     text = storable(message.text)
-    lane, command = _lane(text, message.kind)
+    handed_on = message.quote is not None and message.quote.forwarded  # somebody else's words command nothing
+    lane, command = (Lane.ORDERED, None) if handed_on else _lane(text, message.kind)
     return Arrival(
         account=offer.account,
         dedupe=message_key(message.address, message.message),

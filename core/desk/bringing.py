@@ -13,6 +13,7 @@ from core.store.inbox import Waiting
 from core.vocabulary import Attachment, FileKind, Quote
 
 QUOTE_CHARS = 1000
+OWN_CHARS = 200
 FILE = "file"
 PICTURE = "binary"
 """As pydantic-ai names what has bytes; see `core.agents.files`."""
@@ -28,10 +29,17 @@ def is_empty(row: Waiting) -> bool:
 def words(row: Waiting) -> str:
     """What is said, with what it refers to before it and a line for each file behind it."""
     quote = row.enclosed.quote
-    parts = [_quoted(quote)] if quote is not None else []
+    parts = [_quoted(quote)] if quote is not None and not quote.own else []
     parts += [row.text] if row.text.strip() else []
     parts += [line for file in row.enclosed.files if (line := _line(file))]
     return "\n".join(parts) if len(parts) != 1 else parts[0]
+
+
+def refers_to(row: Waiting) -> str:
+    """What we said ourselves and the message answers, in one line; "" for nothing. It is in the conversation already, so
+    it is no part of what the person said."""
+    quote = row.enclosed.quote
+    return plain_line(quote.text, OWN_CHARS) if quote is not None and quote.own else ""
 
 
 def _quoted(quote: Quote) -> str:

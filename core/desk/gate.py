@@ -76,7 +76,8 @@ def _direct(access: Access, role: Role | None) -> Decision:
 def _group(message: Message, access: Access, known: Known) -> Decision:
     if not is_listed(message, access, known.chats):
         return Drop(reason="group_not_listed")
-    if not message.addressed and not known.ours and not _is_command(message.text):
+    handed_on = message.quote is not None and message.quote.forwarded
+    if not message.addressed and not known.ours and (handed_on or not _is_command(message.text)):
         return Drop(reason="not_addressed")
     return Pass(role=known.role or Role.GUEST)
 

@@ -1,4 +1,4 @@
-"""Voices: is the endpoint there, and does it take the key? Asked is the cheapest question, which no voice is needed for:
+"""Voices: is the endpoint there, and does it take the key? It is asked the cheapest question, which needs no voice:
 `GET /models` (https://platform.openai.com/docs/api-reference/models/list)."""
 
 from __future__ import annotations

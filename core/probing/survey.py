@@ -16,6 +16,7 @@ from core.errors import NotRunning, VerbFailed
 from core.ports import Blamed, Clock, Finding, Probe, State
 from core.probing import models, place
 from core.probing.port import look_at_port
+from core.probing.speech import look_at_speech
 from core.probing.unit import Unit, look_at_unit
 from core.service.socket import SOCKET_NAME, Json
 from core.service.socket_client import ask
@@ -63,6 +64,7 @@ class Survey:
             *(self._bot(name, probe, status, alone=alone) for name, probe in self.probes.items()),
             models.look_at_models(agents, self.clock),
             models.look_at_tools(agents),
+            look_at_speech(settings.speech, settings.network.proxy),
             asyncio.to_thread(look_at_unit, self.unit, settings, self.config),
         )
         zone = place.look_at_zones(self._zones(), self.clock.now())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from core.store.entries import Json
 from core.store.files import Digest
@@ -57,7 +57,7 @@ def written(enclosed: Enclosed) -> str | None:
     quote = enclosed.quote
     told: dict[str, Json] = {"files": [_file(one) for one in enclosed.files]}
     if quote is not None:
-        told["quote"] = {"name": quote.name, "text": quote.text, "forwarded": quote.forwarded}
+        told["quote"] = asdict(quote)
     return json.dumps(told)
 
 
@@ -78,7 +78,7 @@ def read(kept: str | None) -> Enclosed:
     quote = told.get("quote")
     return Enclosed(
         files=tuple(map(_enclosure, told["files"])),
-        quote=None if quote is None else Quote(name=quote["name"], text=quote["text"], forwarded=quote["forwarded"]),
+        quote=None if quote is None else Quote(**quote),
     )
 
 

@@ -18,12 +18,13 @@ from tests.contract.discord import discord
 from tests.contract.doubles import PATIENCE_S, RecordingDesk, running
 from tests.contract.harness import FLOOD_WAIT_S, Fault, Harness
 from tests.contract.slack import slack
-from tests.contract.telegram import telegram
+from tests.contract.telegram import telegram, telegram_webhook
 
 HARNESSES: dict[str, Callable[[], AbstractAsyncContextManager[Harness]]] = {
     "discord": discord,
     "slack": slack,
     "telegram": telegram,
+    "telegram webhook": telegram_webhook,
 }
 
 ERRORS: dict[Fault, type[SendError]] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -11,17 +11,26 @@ import pytest
 
 pytest.register_assert_rewrite("tests.crash.scene", "tests.crash.daemon", "tests.crash.models_scene")
 
+from tests.crash.dialogue import Ahead, Platform  # noqa: E402
 from tests.crash.models_scene import Furniture, ModelScene, Open  # noqa: E402
 from tests.crash.nursery import Nursery  # noqa: E402
-from tests.crash.scene import Scene  # noqa: E402  # after the line above
+from tests.crash.platforms import SLACK_ANSWER_S, Discord, Slack, discord_server  # noqa: E402
+from tests.crash.scene import Scene, Stage, Telegram  # noqa: E402  # after the line above
 from tests.fakes.models import ThreadedModelServer  # noqa: E402
+from tests.fakes.slack import ThreadedSlackServer  # noqa: E402
 from tests.fakes.telegram import ThreadedTelegramServer  # noqa: E402
+
+StageOn = Callable[..., AbstractContextManager[Stage]]
 
 WARM: Final = (
     "core.agents.engine", "core.agents.tool_server", "pydantic_ai.models.openai", "pydantic_ai.providers.openai",
     "openai.resources.chat.completions", "genai_prices.data", "httpcore", "anyio._backends._asyncio",
 )  # fmt: skip
 """What a first request finds imported."""
+
+
+BOTS: Final = ("bots.telegram.bot", "bots.discord.bot", "bots.slack.bot")
+"""What a first connection finds imported."""
 
 
 @pytest.fixture
@@ -42,6 +51,45 @@ def scene(server: ThreadedTelegramServer, nursery: Nursery, sqlite_template: Pat
     made.put_store(sqlite_template)
     with made.daemon:
         yield made
+
+
+@pytest.fixture(scope="session")
+def bot_nursery() -> Iterator[Nursery]:
+    """Its daemons have the platforms' SDKs from the start."""
+    with Nursery(*BOTS) as made:
+        yield made
+
+
+@contextmanager
+def platform_called(name: str, more: str = "") -> Iterator[Platform]:
+    """A double with its account. `more`: further lines of the bot's table."""
+    ahead = Ahead()
+    match name:
+        case "telegram":
+            with ThreadedTelegramServer(limits=None) as telegram:
+                yield Telegram(telegram, more)
+        case "discord":
+            with discord_server(ahead) as discord:
+                yield Discord(discord, ahead, more)
+        case _:
+            with ThreadedSlackServer(clock=ahead, answer_s=SLACK_ANSWER_S) as slack:
+                yield Slack(slack, ahead, more)
+
+
+@pytest.fixture
+def stage_on(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> StageOn:
+    """Opens a stage on one platform, without its limits; further arguments are lines of the bot's table."""
+
+    @contextmanager
+    def opened(name: str, *more: str) -> Iterator[Stage]:
+        with platform_called(name, "\n".join(more)) as platform:
+            platform.without_limits()
+            made = Stage([platform], tmp_path, bot_nursery)
+            made.put_store(sqlite_template)
+            with made.daemon:
+                yield made
+
+    return opened
 
 
 @pytest.fixture(scope="session")

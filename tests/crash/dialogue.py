@@ -25,6 +25,7 @@ class Dialogue(ABC):
         self.thread = thread
         self.said: dict[str, str] = {}
         """The ids of all messages, with the mark of each that is for the agent."""
+        self.presses = 0
 
     @property
     def marks(self) -> list[str]:
@@ -85,6 +86,10 @@ class Platform(Protocol):
     @property
     def table(self) -> str:
         """The bot's part of the configuration file."""
+
+    @property
+    def keeps(self) -> bool:
+        """Is what somebody says for the first time kept until the bot is there?"""
 
     def talk(self, name: str) -> Dialogue:
         """A new person in private."""

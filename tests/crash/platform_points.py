@@ -9,7 +9,7 @@ from typing import Final
 
 from core.delivery.lane import Lane
 from core.desk.desk import Desk
-from core.desk.manners import Manners
+from core.desk.manners import Manner
 from core.desk.owner import Owner
 from core.store.deliveries import Posted
 from core.vocabulary import Inbound, Message, Press
@@ -51,5 +51,5 @@ POINTS: Final[dict[str, Install]] = {
     "press_unstored": before(Desk, "receive", _brings(Press)),
     "stop_accepted": before(Owner, "command", _command("stop")),
     "inside_stop": after_effect("stop"),
-    "press_answered": before(Manners, "_answer"),
+    "press_answered": before(Manner, "_answer"),
 }

@@ -74,6 +74,7 @@ class DiscordTalk(Dialogue):
         message = next((one for one in reversed(self._shown) if one.buttons), None)
         if message is None:
             raise LookupError("no button")
+        self.presses += 1
         self._server.press(self._people[0], message, next(iter(message.buttons)))
 
 
@@ -81,6 +82,7 @@ class Discord:
     """`Platform`. `ahead`: the double's wall clock, if it leaps with each message."""
 
     name: Final = "discord"
+    keeps: Final = False
 
     def __init__(self, server: ThreadedDiscordServer, ahead: Ahead | None = None, more: str = "") -> None:
         """`more`: further lines of the bot's table."""
@@ -111,7 +113,10 @@ groups = [{groups}]
 """
 
     def person(self, name: str) -> DiscordUser:
-        return self.server.person(name.lower())
+        """Whoever shares a server with the bot can be written to."""
+        person = self.server.person(name.lower())
+        self.server.join(self.guild, person)
+        return person
 
     def talk(self, name: str) -> DiscordTalk:
         return self.private(self.person(name))
@@ -197,6 +202,7 @@ class SlackTalk(Dialogue):
         message = next((one for one in reversed(self._shown) if _actions(one)), None)
         if message is None:
             raise LookupError("no button")
+        self.presses += 1
         self._server.click(self._channel, message.ts, self._people[0], _actions(message)[0])
 
 
@@ -220,6 +226,7 @@ class Slack:
     """`Platform`. `ahead`: the double's clock, if it leaps with each message."""
 
     name: Final = "slack"
+    keeps: Final = True
 
     def __init__(self, server: ThreadedSlackServer, ahead: Ahead | None = None, more: str = "") -> None:
         """`more`: further lines of the bot's table."""

@@ -130,6 +130,7 @@ class Talk(Dialogue):
     def press(self) -> None:
         if not self._buttons:
             raise LookupError("no button")
+        self.presses += 1
         self.server.press(self.chat, self.user, *self._buttons[-1])
 
 
@@ -137,6 +138,7 @@ class Telegram:
     """`Platform`."""
 
     name: Final = "telegram"
+    keeps: Final = True
 
     def __init__(self, server: ThreadedTelegramServer, more: str = "") -> None:
         """`more`: further lines of the bot's table."""
@@ -206,8 +208,11 @@ class Stage:
         self.daemon = Daemon(home, config=config_of(platforms, home, url=url), url=url)
 
     def speak(self, name: str = "Ada") -> Dialogue:
-        """A new person in private, on the first platform."""
-        dialogue = self.platforms[0].talk(name)
+        """A new person in private, on the first platform, who can be heard."""
+        platform = self.platforms[0]
+        if not platform.keeps:
+            self.daemon.until_bot("up", platform.name)
+        dialogue = platform.talk(name)
         self.dialogues.append(dialogue)
         return dialogue
 
@@ -316,7 +321,11 @@ class Stage:
         assert not {line: n for line, n in self.journal.items() if line.startswith("tool ") and n > 1}
 
     def _audit_rows(self, rows: list[Row], fates: Mapping[str, str]) -> None:
-        """Every message has one row, and every row its fate."""
+        """Every message has one row, and every row its fate; a press has one at most."""
+        pressed = [row for row in rows if row.text_or_none("message") is None]
+        rows = [row for row in rows if row.text_or_none("message") is not None]
+        assert len(pressed) <= sum(dialogue.presses for dialogue in self.dialogues)
+        assert all(row.text_or_none("fate") for row in pressed)
         kept = Counter((row.text("chat"), row.text_or_none("message"), row.text_or_none("fate")) for row in rows)
         said = Counter(
             (talk.place, message, fates.get(talk.mark_of(message), "answered"))

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.crash.scene import INTERRUPTED, ROUNDS, UNKNOWN, Scene, Talk
+from tests.crash.dialogue import Dialogue
+from tests.crash.scene import INTERRUPTED, ROUNDS, UNKNOWN, Scene, Stage
 
 pytestmark = pytest.mark.crash
 
@@ -66,7 +67,7 @@ def fatal_in(round_: int, seen: Seen) -> int:
     return 1 if round_ % 2 or seen.first else 2
 
 
-def die(scene: Scene, talk: Talk, kind: str, fatal: int, *, alone: bool) -> str:
+def die(scene: Stage, talk: Dialogue, kind: str, fatal: int, *, alone: bool) -> str:
     """Say what the daemon dies of; its mark. What is `alone` has nothing behind it until then."""
     scene.arm()
     if fatal == 2:
@@ -88,11 +89,11 @@ def test_killed_at(scene: Scene, point: str, seen: Seen) -> None:
     killed_at(scene, point, seen, rounds=ROUNDS)
 
 
-def killed_at(scene: Scene, point: str, seen: Seen, *, rounds: int) -> None:
+def killed_at(scene: Stage, point: str, seen: Seen, *, rounds: int) -> None:
     scene.start(point, fatal_in(1, seen))
     for round_ in range(1, rounds + 1):
-        talk = scene.talk()
-        mark = die(scene, talk, seen.kind, fatal_in(round_, seen), alone=point == "offset_held")
+        talk = scene.speak()
+        mark = die(scene, talk, seen.kind, fatal_in(round_, seen), alone=point in ("offset_held", "ack_held"))
         scene.start(point, fatal_in(round_ + 1, seen))
         scene.settle()
         told = Seen(

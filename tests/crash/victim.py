@@ -218,9 +218,9 @@ def main() -> None:
 def _install(point: str) -> Install:
     if point in POINTS:
         return POINTS[point]
-    from tests.crash import model_points  # builds on this module
+    from tests.crash import model_points, platform_points  # build on this module
 
-    return model_points.POINTS[point]
+    return {**model_points.POINTS, **platform_points.POINTS}[point]
 
 
 if __name__ == "__main__":

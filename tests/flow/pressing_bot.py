@@ -78,8 +78,12 @@ class ButtonBot(GrowingBot):
         fault.reached.set()
         if fault.gate is not None:
             await fault.gate.wait()
-        if fault.error is not None:
-            raise fault.error
+        error, fault = fault.error, Fault()
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error  # else it would hold itself by way of this frame
         self.drafts.append((address.chat, text))
 
     async def react(self, address: Address, message: MessageId, emoji: str) -> None:

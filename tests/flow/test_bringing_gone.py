@@ -7,11 +7,13 @@ import gc
 import os
 import tracemalloc
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from sqlalchemy import select
 
 from core.errors import StoreFull
+from core.store.engine import Unit
 from core.store.files import Incoming
 from core.store.sql import Sql
 from core.store.tables import inbox
@@ -21,6 +23,8 @@ from tests.flow.files import MIB, FilingBot, attached, bot_of, bring, file, on_d
 from tests.flow.house import House
 from tests.flow.reloading import Reloaded
 from tests.flow.test_forgetting import forget, holders
+
+T = TypeVar("T")
 
 HERE = "main/dm/7"
 SECRET = b"zebra-quartz-9137-lantern"
@@ -133,13 +137,25 @@ async def test_what_a_dead_process_had_half_received_goes_and_what_comes_stays(f
     await filing.idle()
 
 
+@pytest.mark.xfail(strict=True, reason="schedule.files removes what was kept anew since it asked whether it is needed")
 async def test_nothing_is_taken_away_that_somebody_kept_anew_meanwhile(filing: House) -> None:
-    """The chore has asked whether a file is needed; before it removes it, the same content comes in again."""
-    digest = filing.store.files.put(png())
+    """Between the chore's question whether a file is needed and its removal, the same content comes in again."""
+    files = filing.store.files
+    digest = files.put(png())
     age(filing)
-    bot_of(filing).holds("p", png())
-    await asyncio.gather(filing.chores.files(), bring(filing, "look", picture("p", "cat.png")))
-    assert filing.store.files.get(digest) == png()
+    real = filing.store.read
+
+    async def read(unit: Unit[T]) -> T:
+        answer = await real(unit)
+        at = filing.clock.now().timestamp()
+        files.put(png())
+        os.utime(on_disk(filing)[0], (at, at))
+        return answer
+
+    filing.store.read = read  # type: ignore[method-assign]
+    await filing.chores.files()
+    filing.store.read = real  # type: ignore[method-assign]
+    assert files.get(digest) == png()
 
 
 # limits that change

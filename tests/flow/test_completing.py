@@ -117,8 +117,10 @@ async def test_models_and_agents_as_they_are_configured(furnish: Furnish) -> Non
     assert [choice.value for choice in await offered(house, "agent")] == ["default", "other"]
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/completing.py complete: the agent that the conversation chose is not "
-    "looked at")  # fmt: skip
+@pytest.mark.xfail(
+    strict=True,
+    reason="core/desk/completing.py complete: the agent that the conversation chose is not looked at",
+)
 async def test_models_are_those_of_the_agent_that_answers_there(furnish: Furnish) -> None:
     house = await with_models(furnish)
     await house.say("/agent other")
@@ -135,8 +137,10 @@ async def test_where_no_chat_is_named(furnish: Furnish) -> None:
     assert [choice.label for choice in await offered(house, who=principal("7", ""))] == ["mine (0 min)"]
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/completing.py complete: only roles that are stored or configured count, "
-    "and guests have none")  # fmt: skip
+@pytest.mark.xfail(
+    strict=True,
+    reason="core/desk/completing.py complete: only roles that are stored or configured count, and guests have none",
+)
 async def test_guests_who_may_speak_are_offered_theirs_too(furnish: Furnish) -> None:
     house = await furnish(AdminBot(), access={"direct": "open"})
     await titled(house, "mine")
@@ -150,8 +154,11 @@ async def test_a_group_s_conversation_with_another_bot_is_not_offered_here(furni
     assert await offered(house, who=principal("7", GROUP)) == []
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/completing.py _sessions: /resume takes a group's conversation where "
-    "it is, also from another thread or person's own")  # fmt: skip
+@pytest.mark.xfail(
+    strict=True,
+    reason="core/desk/completing.py _sessions: /resume takes a group's conversation where "
+    "it is, also from another thread or person's own",
+)
 async def test_what_is_offered_in_a_thread_is_what_the_command_takes_there(furnish: Furnish) -> None:
     house = await furnish(AdminBot(), **PAIRED)
     await house.say_in_group("in the group")

@@ -122,8 +122,10 @@ async def test_a_bot_that_has_no_drafts_after_all_goes_on_by_edits(furnish: Furn
     assert await house.deliveries() == [("sent", "reply")]
 
 
-@pytest.mark.xfail(strict=True, reason="core/delivery/preview.py _draft: the capability is asked before the wait, not "
-    "before the call")  # fmt: skip
+@pytest.mark.xfail(
+    strict=True,
+    reason="core/delivery/preview.py _draft: the capability is asked before the wait, not before the call",
+)
 async def test_no_draft_is_shown_once_a_bot_has_none(furnish: Furnish) -> None:
     house = await drafting(furnish)
     await house.say("grow")
@@ -135,8 +137,10 @@ async def test_no_draft_is_shown_once_a_bot_has_none(furnish: Furnish) -> None:
     assert len(drafts(house)) == shown
 
 
-@pytest.mark.xfail(strict=True, reason="core/delivery/preview.py _draft: what could not be shown is not tried again "
-    "until more is said")  # fmt: skip
+@pytest.mark.xfail(
+    strict=True,
+    reason="core/delivery/preview.py _draft: what could not be shown is not tried again until more is said",
+)
 async def test_what_a_flood_kept_back_is_shown_when_it_is_over(furnish: Furnish) -> None:
     house = await drafting(furnish)
     await house.say("grow")

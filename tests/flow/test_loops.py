@@ -15,7 +15,9 @@ from tests.flow.reloading import Reloaded
 HEARD: dict[str, object] = {"bots": {"main": {"allow_bots": True}}}
 
 
-async def beep(house: House, *, user: str = "900", chat: str = GROUP, addressed: bool = True, bot: str = "main") -> Said:
+async def beep(
+    house: House, *, user: str = "900", chat: str = GROUP, addressed: bool = True, bot: str = "main"
+) -> Said:
     """Another bot says something, and everything that comes of it happens."""
     said = await house.say_in_group("beep", user=user, chat=chat, is_bot=True, addressed=addressed, bot=bot)
     await house.advance(5)
@@ -119,7 +121,9 @@ async def test_a_human_in_their_direct_chat_does_not_mend_a_group(furnish: Furni
     assert await accepted(house, 1) == 0
 
 
-COUNTED = "core/desk/intake.py offer, core/desk/breaker.py trips: counted before it is known whether it is new and for us"
+COUNTED = (
+    "core/desk/intake.py offer, core/desk/breaker.py trips: counted before it is known whether it is new and for us"
+)
 
 
 @pytest.mark.xfail(strict=True, reason=COUNTED)

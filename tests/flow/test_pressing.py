@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from core.errors import NotSent, StoreFull
-from core.store import buttons, people
-from core.vocabulary import Verdict
+from core.store import buttons, forgotten, people
+from core.vocabulary import EventId, Sender, UserId, Verdict
 from tests.flow.asking import verb
 from tests.flow.conftest import Furnish
 from tests.flow.house import GROUP, HOUR, OWNER, House
@@ -280,6 +281,31 @@ async def test_forget_takes_a_person_s_buttons(furnish: Furnish) -> None:
     assert (await press(house, data)).verdict is Verdict.REFUSED
 
 
+async def test_a_press_between_being_forgotten_and_gone_leaves_nothing_behind(furnish: Furnish) -> None:
+    house = await furnish(ButtonBot(), **IDLE)
+    data = await announced(house)
+    await house.say("/forget")
+    await house.say("/forget yes")
+    await press(house, data)
+    for _ in range(5):
+        await house.chores.forgetting()
+        await house.idle()
+    assert await house.store.read(forgotten.marks) == []
+    assert [session for session in await house.sessions() if session.messages] == []
+    await house.say("who am I?")
+    assert house.stage.asked[-1].history == ()
+
+
+async def test_nobody_can_press_for_somebody(furnish: Furnish) -> None:
+    house = await furnish(ButtonBot(), **IDLE)
+    made = press_of(house, await announced(house))
+    for sender in (Sender(user=None, name="channel"), Sender(user=UserId("7"), name="x", realm="T")):
+        (receipt,) = await house.receive(replace(made, sender=sender, event=EventId(f"{sender}")))
+        await house.idle()
+        assert receipt.verdict is Verdict.REFUSED
+    assert button_bot(house).labels() == ["Resume"]
+
+
 async def test_explain_tells_what_became_of_a_press(furnish: Furnish) -> None:
     house = await furnish(ButtonBot(), **IDLE)
     data = await announced(house)
@@ -321,8 +347,10 @@ async def test_in_a_group_that_is_not_listed_any_more_nothing_can_be_pressed(fur
     assert house.seen(GROUP) == before
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/intake.py _press: the button is bound to a conversation, not to where "
-    "its chat leads now")  # fmt: skip
+@pytest.mark.xfail(
+    strict=True,
+    reason="core/desk/intake.py _press: the button is bound to a conversation, not to where its chat leads now",
+)
 async def test_resume_brings_back_what_is_talked_in_from_then_on(furnish: Furnish) -> None:
     """Since the announcement the person was linked to another, whose conversation both have."""
     house = await furnish(ButtonBot(), session={**IDLE["session"], "dm_scope": "person"}, access={"direct": "pairing"})

@@ -45,9 +45,7 @@ async def question(house: House, arguments: str) -> str:
 
 
 @pytest.mark.parametrize(("label", "paid", "said"), [(YES, ["1"], "Allowed."), (NO, [], "Denied.")])
-async def test_each_button_says_what_its_command_says(
-    furnish: Furnish, label: str, paid: list[str], said: str
-) -> None:
+async def test_each_button_says_what_its_command_says(furnish: Furnish, label: str, paid: list[str], said: str) -> None:
     house = await furnish(ButtonBot())
     paying = Paying()
     asked = await ask(house, paying)
@@ -197,8 +195,11 @@ async def test_a_call_that_is_settled_is_not_settled_again(furnish: Furnish, how
     assert await waiting(house) == []
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/consent.py answer, core/store/consents.py close: the buttons of a call "
-    "that was settled otherwise stay good")  # fmt: skip
+@pytest.mark.xfail(
+    strict=True,
+    reason="core/desk/consent.py answer, core/store/consents.py close: the buttons of a call "
+    "that was settled otherwise stay good",
+)
 @pytest.mark.parametrize("how", ["/approve", "/deny", "never mind", "/stop", "/reset"])
 async def test_who_presses_for_a_settled_call_is_told_that_it_has_expired(furnish: Furnish, how: str) -> None:
     house = await furnish(ButtonBot())
@@ -269,8 +270,11 @@ async def test_a_long_call_is_shown_whole_with_its_buttons_at_its_end(furnish: F
     assert "/approve" in messages[-1].text
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/consent.py SHOWN_CHARS: what stands behind 3000 characters is not "
-    "shown, though it can be allowed")  # fmt: skip
+@pytest.mark.xfail(
+    strict=True,
+    reason="core/desk/consent.py SHOWN_CHARS: what stands behind 3000 characters is not "
+    "shown, though it can be allowed",
+)
 @pytest.mark.parametrize(
     "hiding",
     [{**{f"note {number}": "x" * 300 for number in range(10)}, "to": "Mallory"}, {"x" * 3000: 1, "to": "Mallory"}],
@@ -290,8 +294,10 @@ async def test_arguments_that_are_no_object_are_asked_about_all_the_same(furnish
     assert house.seen()[-1] == "gone on"
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/consent.py _indented: RecursionError is no ValueError, and the turn is "
-    "never recorded")  # fmt: skip
+@pytest.mark.xfail(
+    strict=True,
+    reason="core/desk/consent.py _indented: RecursionError is no ValueError, and the turn is never recorded",
+)
 async def test_arguments_too_deep_to_be_read_do_not_hold_up_the_conversation(furnish: Furnish) -> None:
     house = await furnish(ButtonBot())
     house.stage.on("pay", Asking("[" * 2_000 + "]" * 2_000))

@@ -170,8 +170,11 @@ async def test_stopped_while_a_tool_runs_the_line_goes(furnish: Furnish) -> None
     assert house.seen() == ["One moment.", "Stopped."]
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/record.py Ending.stands, core/desk/recovery.py take_up: what the "
-    "message says is not known there, so it has to be edited")  # fmt: skip
+@pytest.mark.xfail(
+    strict=True,
+    reason="core/desk/record.py Ending.stands, core/desk/recovery.py take_up: what the "
+    "message says is not known there, so it has to be edited",
+)
 async def test_killed_while_a_tool_runs_the_line_goes_with_the_notice(furnish: Furnish) -> None:
     house = await furnish(GrowingBot())
     tools(house, ["search"])
@@ -184,8 +187,11 @@ async def test_killed_while_a_tool_runs_the_line_goes_with_the_notice(furnish: F
     assert house.seen()[0] == "One moment."
 
 
-@pytest.mark.xfail(strict=True, reason="core/delivery/preview.py _send_first: the line is stored with the text, and "
-    "stays where recovery puts that back")  # fmt: skip
+@pytest.mark.xfail(
+    strict=True,
+    reason="core/delivery/preview.py _send_first: the line is stored with the text, and "
+    "stays where recovery puts that back",
+)
 async def test_killed_while_a_tool_runs_from_the_beginning_the_line_goes_with_the_notice(furnish: Furnish) -> None:
     """The tool starts before the message is first sent."""
     house = await furnish(ButtonBot(), bots={"main": {"stop_button": True}})
@@ -199,8 +205,10 @@ async def test_killed_while_a_tool_runs_from_the_beginning_the_line_goes_with_th
     assert house.seen()[0] == "One moment."
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/turn.py beat, core/delivery/preview.py _part: a preview begins with "
-    "words only")  # fmt: skip
+@pytest.mark.xfail(
+    strict=True,
+    reason="core/desk/turn.py beat, core/delivery/preview.py _part: a preview begins with words only",
+)
 async def test_a_tool_that_runs_before_anything_is_said_is_seen_too(furnish: Furnish) -> None:
     house = await furnish(GrowingBot())
     tools(house, ["search"], first="")

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.agents.agent import AgentEvent, TurnContext
+from core.agents.agent import AgentEvent, Suspend, TurnContext
 from core.errors import FloodWait, Rejected
 from core.vocabulary import CallOpened, ChatId, TextDelta, Verdict
 from tests.flow.bot import GrowingBot
@@ -80,7 +80,7 @@ async def test_every_edit_of_a_growing_answer_keeps_the_one_button(furnish: Furn
     (message,) = house.bot.chats[ChatId("7")]
     *growing, final = button_bot(house).were[message.id]
     assert len(growing) >= 3
-    assert len({buttons for buttons in growing}) == 1
+    assert len(set(growing)) == 1
     assert final == ()
 
 
@@ -137,7 +137,9 @@ async def test_what_waits_is_closed_with_the_answer_as_by_the_command(furnish: F
     assert house.seen()[1].startswith("Stopped. 1 ")
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/pressing.py ordered: the command does not name the turn that it stops")
+@pytest.mark.xfail(
+    strict=True, reason="core/desk/pressing.py ordered: the command does not name the turn that it stops"
+)
 async def test_a_press_that_meets_the_end_of_its_turn_drops_nothing_that_waits(furnish: Furnish) -> None:
     """Its row is stored while the turn runs; before anybody carries it out the turn ends by itself."""
     house = await furnish(ButtonBot(), **STOPPABLE)
@@ -269,3 +271,57 @@ async def test_a_message_that_is_gone_takes_no_button_along(furnish: Furnish) ->
     await let_go(house)
     assert house.seen()[-1] == "slow one two"
     assert button_bot(house).were[house.bot.chats[ChatId("7")][-1].id] == [()]
+
+
+async def test_a_question_takes_its_place_and_the_turn_that_goes_on_has_its_own(furnish: Furnish) -> None:
+    house = await furnish(ButtonBot(), **STOPPABLE)
+
+    async def pays(turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text="going on" if turn.answers else "wait")
+        await house.stage.gate("on" if turn.answers else "ask").wait()
+        if not turn.answers:
+            await turn.opened([CallOpened(call="1", tool="pay", arguments="{}")])
+            yield Suspend()
+
+    house.stage.on("pay", pays)
+    said = await house.say("please pay")
+    await house.advance(1)
+    first = button_bot(house).button("Stop")
+    house.stage.gate("ask").set()
+    await house.idle()
+    await house.advance(2)
+    assert button_bot(house).labels() == ["Allow", "Don't allow"]
+    assert (await press(house, first)).verdict is Verdict.REFUSED
+    await press(house, button_bot(house).button("Allow"))
+    await house.advance(2)
+    second = button_bot(house).button("Stop")
+    assert second != first
+    assert (await press(house, second)).verdict is Verdict.ACCEPTED
+    await house.advance(2)
+    assert house.seen()[-1] == "Stopped."
+    assert button_bot(house).labels() == []
+    assert await house.fate(said) == "answered"
+
+
+async def test_an_answer_that_takes_too_long_loses_it_too(furnish: Furnish) -> None:
+    house = await furnish(ButtonBot(), **STOPPABLE, desk={"turn_timeout_s": 10})
+    _, data = await shown(house)
+    await house.advance(15)
+    assert "took too long" in house.seen()[-1]
+    assert button_bot(house).labels() == []
+    assert (await press(house, data)).verdict is Verdict.REFUSED
+
+
+async def test_one_that_does_not_stop_in_time_is_left_to_itself(furnish: Furnish) -> None:
+    house = await furnish(ButtonBot(), **STOPPABLE)
+    house.stage.on("cling", house.stage.clings())
+    said = await house.say("cling")
+    await house.advance(1)
+    await press(house, button_bot(house).button("Stop"))
+    await house.advance(5)
+    assert house.seen() == ["clinging", "Stopped."]
+    assert button_bot(house).labels() == []
+    assert await house.fate(said) == "answered"
+    house.stage.gate().set()
+    await house.advance(2)
+    assert house.seen() == ["clinging", "Stopped."]

@@ -26,9 +26,15 @@ def said(bot: str, chat: str, *, is_bot: bool, thread: str | None = None) -> Mes
 
 
 SPOKEN = st.lists(
-    st.builds(said, st.sampled_from("ab"), st.sampled_from("cd"), is_bot=st.booleans(), thread=st.sampled_from([None, "t"])),
+    st.builds(
+        said,
+        st.sampled_from("ab"),
+        st.sampled_from("cd"),
+        is_bot=st.booleans(),
+        thread=st.sampled_from([None, "t"]),
+    ),
     max_size=60,
-)  # fmt: skip
+)
 
 
 @given(SPOKEN)

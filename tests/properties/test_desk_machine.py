@@ -120,10 +120,13 @@ class DeskMachine(RuleBasedStateMachine):
             "session": {"reset": {"mode": "both", "idle_minutes": 60, "at": "04:00"}},
             "cache": {"agents": 2},
         }
-        self.house = House(state, options, (GrowingBot(),))
+        self.house = self.furnished(state, options)
         self.house.stage.on("c", self._script)
         self.run(self.house.open())
         self.run(self.house.idle())
+
+    def furnished(self, state: Path, options: dict[str, object]) -> House:
+        return House(state, options, (GrowingBot(),))
 
     def _script(self, turn: TurnContext) -> AsyncIterator[AgentEvent]:
         manner = next((manner for manner in MANNERS if f" {manner}" in turn.message.text), "echo")

@@ -17,7 +17,6 @@ from core.vocabulary import Attachment, FileKind, Quote
 from tests.unit.test_bringing import row
 
 
-
 def _paired(text: str) -> str:
     """Halves that belong together are one character, as every platform sends them."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
@@ -27,7 +26,12 @@ any_text = st.text(max_size=30) | st.text(st.sampled_from("\ud83d\udcca\0\n\u202
 sizes = st.none() | st.integers(min_value=1, max_value=1 << 50)
 digests = st.none() | st.binary(min_size=32, max_size=32).map(lambda raw: Digest(raw.hex()))
 attachments = st.builds(
-    Attachment, kind=st.sampled_from(FileKind), ref=any_text.filter(bool), name=any_text, media_type=any_text, size=sizes
+    Attachment,
+    kind=st.sampled_from(FileKind),
+    ref=any_text.filter(bool),
+    name=any_text,
+    media_type=any_text,
+    size=sizes,
 )
 enclosures = st.builds(
     Enclosure, attachment=attachments, digest=digests, size=sizes, text=st.none() | any_text.filter(bool),

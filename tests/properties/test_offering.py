@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.chance import SystemRandom
+from core.clock import SystemClock
+from core.desk.commands.table import BY_NAME, parse
 from core.desk.offering import TOKEN_CHARS, Choice, Offered, make
 from core.desk.pressing import ordered
-from core.desk.commands.table import BY_NAME, parse
 from core.service.notices import Notices
 from core.store.buttons import Action
 from core.vocabulary import Address, BotName, ChatId
@@ -35,7 +36,7 @@ def offered(identity: str, chat: str) -> Offered:
 def test_each_button_has_an_id_of_its_own_and_means_what_was_offered(
     choices: list[Choice], identity: str, chat: str
 ) -> None:
-    chance = SystemRandom()
+    chance = SystemRandom(SystemClock())
     made = make(offered(identity, chat), choices, lambda: chance.token(TOKEN_CHARS), NOTICES)
     assert [one.meaning.action for one in made] == [choice.action for choice in choices]
     assert [one.meaning.target for one in made] == [choice.target for choice in choices]
@@ -54,7 +55,7 @@ def test_there_are_none_where_nobody_could_press_them_or_nothing_makes_ids(choic
 
 
 def test_ids_can_not_be_guessed_from_one_another() -> None:
-    chance = SystemRandom()
+    chance = SystemRandom(SystemClock())
     ids = [chance.token(TOKEN_CHARS) for _ in range(2000)]
     assert len(set(ids)) == len(ids)
     for place in range(TOKEN_CHARS):

@@ -24,11 +24,10 @@ wrapped = st.builds(
     st.sampled_from(
         [
             "W", "**W** ", "*W*", "~~W~~", "`W`", "***W***", "[W](https://example.com)", "[W](/rel)", "![W](https://x.y)",
-            "<W>", "<@W>", "<!W>", "<!here>", "<@U1|W>", "<https://x.y|W>", "<#C1|W>", "&lt;@W&gt;", "# W\n",
-            "> W\n", "- W\n", "3. W\n", "  - W\n", "W\n\n", "```\nW\n```\n", "```py W <!here>\n<@U1> W\n```\n", "    W\n",
+            "<W>", "<@W>", "<!W>", "<!here>", "<@U1|W>", "<https://x.y|W>", "<#C1|W>", "&lt;@W&gt;", "# W\n", "> W\n",
+            "- W\n", "3. W\n", "  - W\n", "W\n\n", "```\nW\n```\n", "```py W <!here>\n<@U1> W\n```\n", "    W\n",
             "`", "```", "| W | b |\n|---|---|\n| W | W |\n", "\n| W |\n", "[W]: https://example.com\n", "W\n===\n",
-            "~~~py W\nW\n~~~\n",
-            "`<@U1> W`", "https://example.com/W ", "<W@example.com>", "\\", "\x02",
+            "~~~py W\nW\n~~~\n", "`<@U1> W`", "https://example.com/W ", "<W@example.com>", "\\", "\x02",
         ]
     ),
 )  # fmt: skip

@@ -75,7 +75,15 @@ def test_only_a_message_of_which_nothing_came_is_empty(waiting: Waiting, empty: 
 
 @pytest.mark.parametrize(
     "fault",
-    ["file_too_large", "file_lost", "picture_too_large", "voice_unheard", "voice_failed", "voice_timeout", "voice_empty"],
+    [
+        "file_too_large",
+        "file_lost",
+        "picture_too_large",
+        "voice_unheard",
+        "voice_failed",
+        "voice_timeout",
+        "voice_empty",
+    ],
 )
 def test_every_fault_has_its_words(fault: str) -> None:
     told = faults(row("", came(FileKind.FILE, "{name} %s", fault=fault)), NOTICES)

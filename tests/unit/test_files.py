@@ -96,7 +96,9 @@ def test_pieces_are_kept_as_the_whole_is(pieces: list[bytes]) -> None:
         assert [path.name for path in kept_in(Path(folder))] == [digest]
 
 
-@pytest.mark.xfail(strict=True, reason="Incoming.write: the head is the first piece's, which may be a byte long or none")
+@pytest.mark.xfail(
+    strict=True, reason="Incoming.write: the head is the first piece's, which may be a byte long or none"
+)
 @pytest.mark.parametrize("pieces", [(b"\x89", b"PNG\r\n\x1a\n"), (b"\x89PNG", b"\r\n\x1a\n")])
 def test_the_head_is_that_of_the_file(tmp_path: Path, pieces: tuple[bytes, ...]) -> None:
     incoming = Files(tmp_path).receive()

@@ -279,7 +279,10 @@ def test_several_folders(place: Place) -> None:
         ("a.png", png(), FileKind.IMAGE, "image/png"),
         ("a.txt", png(), FileKind.IMAGE, "image/png"),
         pytest.param(
-            "a.png", b"no picture", FileKind.FILE, "application/octet-stream",
+            "a.png",
+            b"no picture",
+            FileKind.FILE,
+            "application/octet-stream",
             marks=pytest.mark.xfail(strict=True, reason="handing._kept believes a name that says picture"),
         ),
         ("a.pdf", b"%PDF-1.4", FileKind.FILE, "application/pdf"),

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from bots import questions
 from config.bots import TelegramSettings
 from config.draft import Line, Table, settings_of, text_of
 from config.example import Example
 from config.faults import ConfigFaults
 from config.load import load, surroundings
 from core.cli.options import Place
+from core.cli.platforms import known_platforms
 from core.cli.setup.choices import Account, Choices, ChosenModel
 from core.cli.setup.plan import Plan
 from core.cli.setup.seat import Seat
@@ -25,14 +25,19 @@ from core.probing.unit import Unit
 from tests.crash.daemon import ROOT
 
 TOKEN = "7123456789:AAFrontdesk-loopback_test-token-000000"
+SECRETS = {
+    "telegram": {"token": TOKEN},
+    "discord": {"token": "planted-discord-token"},
+    "slack": {"bot_token": "xoxb-planted-1", "app_token": "xapp-planted-2"},
+}
 KEY = "sk-planted-key"
 NOBODY = Seat(asks=False)
 UNIT = ROOT / "systemd/frontdesk.service"
 
 
-def choices(*, owners: tuple[str, ...] = ("telegram:42",)) -> Choices:
-    [asked] = questions()
-    account = Account(questions=asked, secrets={"token": TOKEN}, api_base="http://127.0.0.1:9")
+def choices(*, owners: tuple[str, ...] = ("telegram:42",), platform: str = "telegram") -> Choices:
+    asked = known_platforms()[platform]
+    account = Account(questions=asked, secrets=SECRETS[platform], api_base="http://127.0.0.1:9")
     model = ChosenModel(name="openai:gpt-test", key=KEY, base_url="http://127.0.0.1:9/v1")
     return Choices(account=account, model=model, owners=owners, zone="Europe/Berlin")
 
@@ -75,17 +80,27 @@ def systemctl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return calls
 
 
-def test_every_text_of_the_config_comes_from_the_example() -> None:
+def test_every_platform_that_is_asked_for_is_tried_here() -> None:
+    assert set(known_platforms()) == set(SECRETS)
+    for name, asked in known_platforms().items():
+        assert [secret.option for secret in asked.secrets] == list(SECRETS[name])
+        assert all(secret.title and secret.source for secret in asked.secrets)
+        assert asked.own_id
+
+
+@pytest.mark.parametrize("platform", SECRETS)
+def test_every_text_of_the_config_comes_from_the_example(platform: str) -> None:
     example = Example.read()
-    rows = choices().text(lambda name: f"file:secrets/{name}").splitlines()
+    rows = choices(platform=platform).text(lambda name: f"file:secrets/{name}").splitlines()
     comments = [row for row in rows[4:] if row.startswith("# ")]
     known = {line for shown in example.options.values() for line in shown.why}
     assert comments
     assert set(comments) <= known
 
 
-def test_every_option_that_is_shown_unset_can_be_set_as_it_stands(plan: Plan, tmp_path: Path) -> None:
-    plan.write(plan.written(choices()), NOBODY)
+@pytest.mark.parametrize("platform", SECRETS)
+def test_every_option_that_is_shown_unset_can_be_set_as_it_stands(plan: Plan, tmp_path: Path, platform: str) -> None:
+    plan.write(plan.written(choices(platform=platform)), NOBODY)
     text = plan.config.read_text()
     shown = [row for row in text.splitlines() if row.startswith("#") and not row.startswith("# ")]
     assert len(shown) >= 8
@@ -105,6 +120,16 @@ def test_what_was_chosen_is_what_loads(plan: Plan, tmp_path: Path) -> None:
     assert loaded.settings.desk.timezone == "Europe/Berlin"
     assert loaded.settings.agents["default"].backend == "model"
     assert loaded.warnings == ()
+
+
+@pytest.mark.parametrize("platform", SECRETS)
+def test_each_secret_of_a_platform_is_kept_in_a_file_of_its_own(plan: Plan, tmp_path: Path, platform: str) -> None:
+    plan.write(plan.written(choices(platform=platform)), NOBODY)
+    loaded = load(config=plan.config, state=tmp_path, environ={})
+    assert set(SECRETS[platform].values()) <= loaded.settings.secrets
+    assert loaded.warnings == ()
+    kept = {path.name: path.read_text().strip() for path in (plan.config.parent / "secrets").iterdir()}
+    assert kept == {f"{platform}_{option}": value for option, value in SECRETS[platform].items()} | {"model_key": KEY}
 
 
 def test_no_secret_stands_in_the_config_or_in_what_is_shown(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:

@@ -273,7 +273,7 @@ def test_what_replies_to_nothing_in_a_topic_answers_nobody_even_if_the_topic_is_
         assert (message.addressed, message.quote) == (False, None)
     answer = {**opened, "message_id": 80, "text": "yes?"}
     message = message_of(update(text="hi", **topic, reply_to_message=answer))
-    assert (message.addressed, message.quote) == (True, Quote(name="Desk", text="yes?"))
+    assert (message.addressed, message.quote) == (True, Quote(name="Desk", text="yes?", own=True))
 
 
 # -- presses -----------------------------------------------------------------------------------------------------------

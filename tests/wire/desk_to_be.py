@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from tests.crash.daemon import FRONTDESK, PATIENCE_S, ROOT
 from tests.fakes.models import ThreadedModelServer
+from tests.fakes.slack import ThreadedSlackServer
+from tests.fakes.slack.faults import Answer, Fault
 from tests.fakes.telegram import ThreadedTelegramServer
 
 WRONG_TOKEN: Final = "7123456789:AAwrong-wrong-wrong-wrong-wrong-wrong0"
@@ -72,6 +74,16 @@ def answers(
         "--model", "openai:gpt-test", "--base-url", model.openai_url,
         "--key-file", str(home.keep("key.txt", key or model.key)),
     ]  # fmt: skip
+
+
+def telling_scopes(server: ThreadedSlackServer, scopes: Iterable[str]) -> None:
+    """From now on `auth.test` says in its header, as Slack does, that the bot token has these scopes."""
+    bot = server.bot
+    body = {"ok": True, "user": bot.name, "user_id": bot.user_id, "team_id": bot.team_id, "bot_id": bot.bot_id}
+    answer = Answer(status=200, body=json.dumps(body).encode(), headers=(("X-OAuth-Scopes", ",".join(scopes)),))
+    with server.platform.lock:
+        fault = Fault(method="auth.test", effect=answer, on_change=server.platform.changed, count=None)
+        server.platform.faults.add(fault)
 
 
 def findings_of(done: subprocess.CompletedProcess[str]) -> Mapping[str, Mapping[str, str]]:

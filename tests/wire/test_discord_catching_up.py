@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from bots.discord import intake
 from core.vocabulary import ChatKind, Inbound, Receipt
 from tests.contract.discord import DiscordDesk, World, serving, world
 from tests.contract.doubles import running
@@ -229,3 +230,54 @@ async def _brought_up(discord: World, desk: DiscordDesk) -> None:
         clock.advance(60.0)
         slept = len(clock.naps) + 1
     await up
+
+
+async def test_a_command_follows_what_was_missed_if_that_comes_in_time(discord: World) -> None:
+    server = discord.server
+    async with serving(discord):
+        await discord.wait(lambda: bool(server.commands()))
+    discord.haunt(discord.dm)
+    say(discord, discord.dm, "missed")
+    held = server.delay("get_messages", channel_id=discord.dm.id)
+    bot, desk = discord.bot(), DiscordDesk(discord.memory)
+    async with running(bot, desk):
+        await discord.wait(lambda: held.hits == 1)
+        used = server.command(discord.ada, discord.dm, "reset")
+        held.release()
+        await desk.until(lambda: len(desk.messages) == 2)
+        await discord.wait(lambda: used.acknowledged)
+    assert texts(desk) == ["missed", "/reset"]
+
+
+async def test_a_command_does_not_wait_for_long(discord: World) -> None:
+    server = discord.server
+    async with serving(discord):
+        await discord.wait(lambda: bool(server.commands()))
+    discord.haunt(discord.dm)
+    say(discord, discord.dm, "missed")
+    held = server.delay("get_messages", channel_id=discord.dm.id)
+    bot, desk = discord.bot(), DiscordDesk(discord.memory)
+    async with running(bot, desk):
+        await discord.wait(lambda: held.hits == 1)
+        used = server.command(discord.ada, discord.dm, "reset")
+        await discord.wait(lambda: used.acknowledged)
+        held.release()
+        await desk.until(lambda: len(desk.messages) == 2)
+    assert texts(desk) == ["/reset", "missed"]
+
+
+async def test_more_than_can_wait_is_fetched_later(discord: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "_MOST_WAITING", 40)
+    monkeypatch.setattr(intake, "_BATCH", 7)
+    said = [f"{number}" for number in range(200)]
+    async with serving(discord) as (_, desk):
+        desk.open.clear()
+        say(discord, discord.dm, "first")
+        await desk.until(lambda: desk.waiting == 1)
+        say(discord, discord.dm, *said)
+        await discord.wait(discord.server.connected)
+        desk.open.set()
+        await desk.until(lambda: len(desk.messages) == 201)
+        say(discord, discord.dm, "last")
+        await desk.until(lambda: len(desk.messages) == 202)
+    assert texts(desk) == ["first", *said, "last"]

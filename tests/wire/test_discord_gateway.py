@@ -181,3 +181,14 @@ async def test_the_gateway_of_the_configuration_is_used_in_place_of_every_other(
         server.kick(4000)
         discord.clock.advance(await discord.clock.asleep(1))
         await desk.until(lambda: len(server.notes_of("resumed")) == 1)
+
+
+async def test_when_discord_wants_more_shards_they_are_begun(discord: World) -> None:
+    server = discord.server
+    async with serving(discord) as (_, desk):
+        server.rules.shards = 2
+        server.kick(4011)
+        for attempt in (1, 2):  # the connection anew, then five seconds before the second shard
+            discord.clock.advance(await discord.clock.asleep(attempt))
+        await desk.until(lambda: desk.health.last == "up")
+        await discord.wait(lambda: len(server.notes_of("identified")) == 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,9 @@ from core.vocabulary import (
     ChatKind,
     DeliveryId,
     EventId,
+    FileKind,
     Message,
+    OutFile,
     Press,
     Quote,
     Sender,
@@ -147,6 +150,35 @@ async def test_the_first_answer_can_be_repeated_and_a_later_one_is_never_doubled
             with pytest.raises(Unknown):
                 await bot.send(replace(second, attempt=attempt))
     assert [one.content for one in server.whispers(discord.ada)] == ["first", "second"]
+
+
+async def test_an_answer_that_may_have_arrived_before_a_restart_is_looked_for(discord: World) -> None:
+    server = discord.server
+    async with serving(discord) as (bot, desk):
+        _, message = await command(discord, desk, "reset")
+        answer = discord.delivery(message, "a **new** beginning")
+        server.drop("edit_response", applied=True)
+        with pytest.raises(Unknown):
+            await bot.send(answer)
+    async with serving(discord) as (bot, _):
+        sent = await bot.send(replace(answer, attempt=2))
+    [shown] = server.sent(discord.channel)
+    assert str(shown.id) == sent
+
+
+async def test_a_command_may_be_answered_with_a_file_and_with_buttons(discord: World, tmp_path: Path) -> None:
+    server = discord.server
+    path = tmp_path / "plan.txt"
+    path.write_text("the plan")
+    file = OutFile(kind=FileKind.FILE, path=path, name="plan.txt", media_type="text/plain", size=8)
+    buttons = (Button(label="Good", data="G1", style="good"),)
+    async with serving(discord) as (bot, desk):
+        _, message = await command(discord, desk, "reset")
+        await bot.send(discord.delivery(message, "here", files=(file,), buttons=buttons))
+        await bot.send(discord.delivery(message, "and again", files=(file,)))
+    first, second = server.sent(discord.channel)
+    assert [one.content for one in (*first.now.attachments, *second.now.attachments)] == [b"the plan"] * 2
+    assert first.buttons == {"fd:G1": "Good"}
 
 
 async def test_suggestions_come_from_the_desk(discord: World) -> None:

@@ -182,6 +182,14 @@ async def test_what_stands_before_discord_may_refuse_for_a_while(discord: World)
             await bot.send(discord.delivery(question, "hello"))
 
 
+async def test_what_is_too_large_for_what_stands_before_discord_is_not_tried_again(discord: World) -> None:
+    async with serving(discord) as (bot, desk):
+        question = await asked(discord, desk)
+        discord.server.answer("create_message", 413, b"<html>too large</html>")
+        with pytest.raises(Rejected):
+            await bot.send(discord.delivery(question, "hello"))
+
+
 async def test_a_gone_thread_leaves_its_channel_alive(discord: World) -> None:
     server = discord.server
     thread = server.thread(discord.channel, discord.ada, "aside")

@@ -161,6 +161,20 @@ def test_all_that_is_missing_is_said_at_once(home: Home) -> None:
         ("--platform telegram --token-file nowhere --model none", "nowhere can't be read"),
         ("--platform telegram --token-env NOT_SET --model none", "NOT_SET is not set"),
         ("--platform telegram --token 1:a --token 2:b --model none", "takes 1 of"),
+        (
+            "--platform telegram --secret app_token=xapp-1 --model none",
+            "no secret app_token; there is: token",
+        ),
+        ("--platform slack --secret bot_token=xoxb-1 --model none", "--secret app_token=file:PATH"),
+        ("--platform slack --secret bot_token=xoxb-1 --token x --token y --model none", "takes 1 of"),
+        ("--platform slack --secret bot_token --model none", "write OPTION=file:PATH"),
+        ("--platform slack --secret bot_token=env:NOT_SET --model none", "--secret bot_token: the environment"),
+        ("--platform slack --secret bot_token=file:nowhere --model none", "nowhere can't be read"),
+        (
+            "--platform slack --token xoxb-1 --token xoxb-2 --model none",
+            "--secret app_token: this is no",
+        ),
+        ("--platform none --secret token=x --model none", "--platform"),
         ("--platform telegram --token 1:a --api-base nonsense --model none", "--api-base"),
     ],
 )

@@ -2,80 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import select
-import subprocess
-import termios
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from config.load import load
-from tests.crash.daemon import FRONTDESK
 from tests.fakes.models import ThreadedModelServer
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.wire.desk_to_be import WRONG_KEY, WRONG_TOKEN, Home
+from tests.wire.seated import MODEL, OWNER, OWNER_UNTRIED, WRITE, ZONE, sitting
 
-DEADLINE_S = 40.0
 CTRL_C, CTRL_D = "\x03", "\x04"
-TOKEN, MODEL, ZONE = "Token of the bot (not shown):", "Model [none]:", "Zone [Europe/Berlin]:"
+TOKEN = "Token of the bot (not shown):"
 SERVER, KEY = "Address of its server, empty for OpenAI's own:", "Its key, empty if it takes none (not shown):"
-OWNER, OWNER_UNTRIED = "Your id, Enter, or later:", "Your id, or later [later]:"
-WRITE = "Write it? [Y/n]:"
-
-
-class Asked:
-    """Somebody who is asked, one question after the other."""
-
-    def __init__(self, terminal: int, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
-        self.written = ""
-        self._read_upto = 0
-        self._terminal = terminal
-
-    def until(self, words: str) -> None:
-        """Read until the words are there, after what was read before."""
-        deadline = time.monotonic() + DEADLINE_S
-        while words not in self.written[self._read_upto :]:
-            ready, _, _ = select.select([self._terminal], [], [], deadline - time.monotonic())
-            assert ready, f"{words!r} never came; there is:\n{self.written}"
-            self.written += os.read(self._terminal, 65_536).decode()
-        self._read_upto = self.written.index(words, self._read_upto) + len(words)
-
-    def type(self, keys: str) -> None:
-        os.write(self._terminal, keys.encode())
-
-    def answer(self, question: str, text: str = "") -> None:
-        self.until(question)
-        self.type(f"{text}\r")
-
-    def leave(self, code: int) -> None:
-        """It ends by itself, with this exit code."""
-        while select.select([self._terminal], [], [], DEADLINE_S)[0]:
-            try:
-                self.written += os.read(self._terminal, 65_536).decode()
-            except OSError:  # nobody has the terminal any more
-                break
-        assert self.process.wait(DEADLINE_S) == code, self.written
-
-
-@contextmanager
-def sitting(home: Home, *options: str) -> Iterator[Asked]:
-    terminal, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (60, 200))
-    command = ["setsid", "--ctty", *FRONTDESK, "init", *options]  # so that Ctrl-C reaches it
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=home.path, env=home.environment)
-    os.close(theirs)
-    try:
-        yield Asked(terminal, process)
-    finally:
-        process.kill()
-        process.wait()
-        os.close(terminal)
 
 
 @pytest.fixture
@@ -197,8 +137,7 @@ def test_whoever_leaves_midway_leaves_nothing(
                 break
             asked.answer(earlier, text)
         asked.until(question)
-        asked.type(keys)
-        asked.leave(1)
+        asked.end(keys, 1)
     assert "nothing was written" in asked.written
     assert "Traceback" not in asked.written
     assert home.files == {}
@@ -210,8 +149,7 @@ def test_a_test_that_takes_long_can_be_left(home: Home, telegram: ThreadedTelegr
     with sitting(home, "--api-base", telegram.url, "--platform", "telegram") as asked:
         asked.answer(TOKEN, telegram.token)
         telegram.until(lambda: hanging.hits == 1)
-        asked.type(CTRL_C)
-        asked.leave(1)
+        asked.end(CTRL_C, 1)
     assert "stopped; nothing was written" in asked.written
     assert "Traceback" not in asked.written
     assert home.files == {}

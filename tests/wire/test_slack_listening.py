@@ -97,6 +97,15 @@ async def test_what_nobody_said_to_us_is_acknowledged_and_never_reaches_the_desk
     assert world.messages[0].addressed is False
 
 
+async def test_an_envelope_of_another_time_is_acknowledged_at_once(world: World) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        courier = world.server.platform.courier
+        courier.add(world.server.bot.app_id, "of_tomorrow", {"x": 1})  # type: ignore[arg-type]
+        world.server.platform.changed()
+        await world.quiet()
+
+
 async def test_other_bots_are_named_as_such_and_our_own_words_are_not_heard(world: World) -> None:
     jenkins, elsewhere = world.server.other_bot(), world.server.add_bot("x", app_of=world.server.bot)
     async with running(world.bot, world.desk):

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown
-from core.ports import CanEdit, CanFetch, CanType, HasTitles, KnowsAdmins, ServesHttp, ShowsWork
-from core.vocabulary import Button
+from core.ports import CanEdit, CanFetch, CanReact, CanType, HasTitles, KnowsAdmins, ServesHttp, ShowsWork
+from core.vocabulary import Button, MessageId
 from tests.contract.doubles import running
 from tests.contract.slack import shown
 from tests.fakes.slack.rates import RateLimits
@@ -26,7 +26,7 @@ async def world() -> AsyncIterator[World]:
 
 
 async def test_the_bot_is_all_that_it_says(world: World) -> None:
-    for port in (CanEdit, CanType, ShowsWork, HasTitles, CanFetch, KnowsAdmins, ServesHttp):
+    for port in (CanEdit, CanType, ShowsWork, HasTitles, CanReact, CanFetch, KnowsAdmins, ServesHttp):
         assert isinstance(world.bot, port)
 
 
@@ -317,6 +317,22 @@ async def test_who_runs_the_workspace_or_made_the_channel_is_an_admin(world: Wor
         assert not await world.bot.is_admin(address.chat, bob.id)  # type: ignore[arg-type]
         world.server.answer("conversations.info", 200, {"ok": True, "channel": {"id": address.chat, "creator": bob.id}})
         assert await world.bot.is_admin(address.chat, bob.id)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("emoji", "name"), [("👀", "eyes"), ("👍", "+1"), ("❤️", "heart"), (":party_parrot:", "party_parrot")]
+)
+async def test_a_reaction_is_put_on_what_is_being_answered(world: World, emoji: str, name: str) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        said = world.say("question", world.general)
+        for _ in range(2):
+            await world.bot.react(world.address(world.general), MessageId(said.ts), emoji)
+        with pytest.raises(Rejected):
+            await world.bot.react(world.address(world.general), MessageId("command-1"), emoji)
+        with pytest.raises(Rejected):
+            await world.bot.react(world.address(world.general), MessageId(said.ts), "👨‍👩‍👧")
+    assert [one.name for one in world.server.message(world.general, said).reactions] == [name]
 
 
 def test_without_streaming_nothing_is_edited(world: World) -> None:

@@ -48,11 +48,11 @@ class AtWork:
         self._probe = StoreProbe(house.store, house.clock)
 
     async def status(self) -> dict[str, Json]:
-        """Ready only while it could take a message; `not_ready`: what is in the way, by part."""
+        """Ready only while it could take a message; `not_ready`, where it is not: what is in the way, by part."""
         parts = {"store": await self._probe.look(), **desk_parts(self._desk)}
         told = await self._status.status()
         wrong: dict[str, Json] = {name: part.detail for name, part in parts.items() if not part.ok}
-        return {**told, "ready": bool(told["ready"]) and not wrong, "not_ready": wrong}
+        return {**told, "ready": False, "not_ready": wrong} if wrong else told
 
     def push(self, posted: Posted) -> None:
         self._status.push(posted)

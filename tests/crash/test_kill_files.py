@@ -1,0 +1,187 @@
+"""kill -9 while files come in, are heard and are answered: each message is answered once, with what it brought."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from sqlalchemy import text as verbatim
+
+from core.store.checks import check
+from core.store.files import FILES, Files
+from core.store.open import DATABASE_FILE
+from core.store.sql import Sql
+from tests.crash.daemon import Daemon, until
+from tests.crash.scene import ROUNDS, UNKNOWN, config, open_work
+from tests.fakes.speech import KEY, ThreadedSpeechServer
+from tests.fakes.telegram import Chat, ThreadedTelegramServer, User
+from tests.fakes.telegram.images import png
+
+pytestmark = pytest.mark.crash
+
+APART_S: Final = 60
+SPEAKS: Final = """
+[speech.transcribe]
+base_url = {url}
+api_key = {key}
+[speech.speak]
+base_url = {url}
+api_key = {key}
+"""
+_SAID = Sql(verbatim("SELECT text, data FROM entries WHERE kind = 'user' ORDER BY id"))
+_FATES = Sql(verbatim("SELECT fate, enclosed FROM inbox ORDER BY id"))
+_ATTACHED = Sql(verbatim("SELECT digest FROM attachments WHERE entry_id IS NOT NULL ORDER BY id"))
+
+
+class FileScene:
+    """One store, one account, and a daemon that is started again and again."""
+
+    def __init__(self, server: ThreadedTelegramServer, speech: ThreadedSpeechServer, home: Path) -> None:
+        self.server = server
+        self.speech = speech
+        told = SPEAKS.format(url=json.dumps(speech.server.url), key=json.dumps(KEY))
+        self.daemon = Daemon(home, config=config(server, home) + told)
+        self.marks: dict[str, bytes] = {}
+        self._people: dict[str, tuple[User, Chat]] = {}
+
+    def start(self, point: str = "nowhere") -> None:
+        self.daemon.start(sys.executable, "-m", "tests.crash.file_victim", point, "1", str(self.armed))
+
+    @property
+    def armed(self) -> Path:
+        return self.daemon.home / "armed"
+
+    def wait_death(self) -> None:
+        self.daemon.wait_death()
+        self.armed.unlink()
+
+    def send(self, mark: str, kind: str, content: bytes) -> Chat:
+        """Somebody new sends a file; its caption is what it is known by, a voice has none."""
+        user = self.server.user(f"Ada {mark}")
+        chat = self.server.private(user)
+        date = int(time.time()) - 40_000 + APART_S * len(self.marks)
+        like = {"voice": "audio/ogg", "photo": "image/png", "document": "text/plain"}
+        caption = "" if kind == "voice" else f"fast {mark}"
+        name = f"{mark}.txt" if kind == "document" else ""
+        self.server.share(
+            chat, user, kind,
+            {"content": content, "caption": caption, "media_type": like[kind], "name": name}, date=date,
+        )  # fmt: skip
+        self.marks[mark] = content
+        return chat
+
+    def settle(self) -> None:
+        """Until all that was sent has its fate, and all answers are out."""
+
+        def settled() -> bool:
+            assert self.daemon.lives, f"the daemon has ended: {self.daemon.log[-3000:]}"
+            with self.daemon.reading() as tx:
+                return not self.server.unconfirmed and open_work(tx) == 0
+
+        until(settled, "all has its fate and is out")
+
+    def audit(self) -> None:
+        """Every message is one entry with its file, which is kept, and has its fate."""
+        assert self.server.violations == ()
+        files = Files(self.daemon.state / FILES)
+        with self.daemon.reading() as tx:
+            assert check(tx) == []
+            said = [json.loads(row.text("data"))["files"] for row in tx.all(_SAID)]
+            fates = [(row.text_or_none("fate"), row.text_or_none("enclosed")) for row in tx.all(_FATES)]
+            kept = [row.text("digest") for row in tx.all(_ATTACHED)]
+        assert fates == [("answered", None)] * len(self.marks)
+        wanted = sorted(hashlib.sha256(content).hexdigest() for content in self.marks.values())
+        assert sorted(one.get("digest", one.get("frontdesk_file")) for [one] in said) == wanted
+        assert sorted(kept) == wanted
+        assert {files.get(digest) for digest in wanted} == set(self.marks.values())
+
+    def answers(self, chat: Chat, words: str) -> int:
+        return sum(words in text for text in self.server.chat(chat).bot_texts)
+
+
+@pytest.fixture
+def scene(sqlite_template: Path, tmp_path: Path) -> Iterator[FileScene]:
+    with ThreadedTelegramServer() as server, ThreadedSpeechServer() as speech:
+        server.set_limits(None)
+        made = FileScene(server, speech, tmp_path)
+        made.daemon.state.mkdir(mode=0o700)
+        shutil.copy(sqlite_template, made.daemon.state / DATABASE_FILE)
+        with made.daemon:
+            yield made
+
+
+FETCHING = ("fetch_begun", "fetch_written", "fetch_whole", "fetched", "kept", "inside_enclose", "enclosed")
+
+
+@pytest.mark.parametrize("point", FETCHING)
+@pytest.mark.parametrize("kind", ["photo", "document"])
+def test_killed_while_a_file_comes(scene: FileScene, point: str, kind: str) -> None:
+    content = png(90, 60, padding=300_000) if kind == "photo" else b"some words " * 1000
+    scene.start(point)
+    for number in range(1 + ROUNDS // 3):
+        mark = f"m{number}"
+        scene.armed.touch()
+        chat = scene.send(mark, kind, content + mark.encode())
+        scene.wait_death()
+        scene.start(point)
+        scene.settle()
+        assert scene.answers(chat, f"end({mark}") == 1
+        assert scene.answers(chat, "could not get") == 0
+    scene.audit()
+
+
+@pytest.mark.parametrize("point", ["fetched", "listening", "heard", "inside_enclose", "enclosed"])
+def test_killed_while_a_voice_is_heard(scene: FileScene, point: str) -> None:
+    scene.start(point)
+    scene.armed.touch()
+    chat = scene.send("voice", "voice", b"OggS" + bytes(5000))
+    scene.wait_death()
+    scene.start()
+    scene.settle()
+    assert scene.answers(chat, "end(what was said)") == 1
+    scene.audit()
+    assert scene.speech.server.refusals == []
+
+
+@pytest.mark.parametrize("point", ["spoken", "voice_posted"])
+def test_killed_while_an_answer_is_spoken(scene: FileScene, point: str) -> None:
+    """The words have been sent, or are known to have been on their way."""
+    scene.start(point)
+    scene.armed.touch()
+    chat = scene.send("voice", "voice", b"OggS" + bytes(5000))
+    scene.wait_death()
+    scene.start()
+    scene.settle()
+    assert scene.answers(chat, "end(what was said)") == 1 or scene.answers(chat, UNKNOWN) == 1
+    scene.audit()
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_killed_at_any_instant(scene: FileScene, seed: int) -> None:
+    chance, pause = random.Random(seed), threading.Event()
+    chats: dict[str, Chat] = {}
+    for round_ in range(6):
+        scene.start()
+        scene.daemon.until_bot("up")
+        for number in range(4):
+            mark = f"r{round_}n{number}"
+            chats[mark] = scene.send(
+                mark, chance.choice(["photo", "document"]), png(9, 9, padding=200_000) + mark.encode()
+            )
+        pause.wait(chance.uniform(0.0, 0.4))
+        scene.daemon.kill()
+    scene.start()
+    scene.settle()
+    scene.audit()
+    for mark, chat in chats.items():
+        answers = scene.answers(chat, f"end({mark}")
+        assert answers == 1 or (answers == 0 and scene.answers(chat, UNKNOWN) == 1), scene.server.chat(chat).bot_texts

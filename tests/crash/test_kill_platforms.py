@@ -1,0 +1,112 @@
+"""kill -9 at the same points on Discord and on Slack, which know again what was sent before; and around buttons."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from core.service.notices import ENGLISH
+from tests.crash.conftest import StageOn
+from tests.crash.daemon import until
+from tests.crash.dialogue import Dialogue
+from tests.crash.scene import ROUNDS, UNKNOWN, Stage
+from tests.crash.test_kill_points import POINTS, VARIANTS, Seen, killed_at
+
+pytestmark = pytest.mark.crash
+
+EVERYWHERE: Final = ("telegram", "discord", "slack")
+STOPPED: Final = ENGLISH["stopped"]
+
+_NOT_THERE: Final = {
+    ("discord", "offset_held"),  # the gateway wants no acknowledgement
+    ("discord", "mid_stream"),  # edits are further apart than the agent talks
+    ("slack", "between_parts"),  # the long answer is one message
+}
+
+
+def known_again(seen: Seen) -> Seen:
+    """Nobody is told of an unknown answer: it is sent again, and stands there once."""
+    return replace(seen, unknown=0, answers=1, begun=1) if seen.unknown else seen
+
+
+CASES: Final = [
+    pytest.param(
+        name, "ack_held" if point == "offset_held" else point, known_again(seen), id=f"{name}-{point}-{seen.kind}"
+    )
+    for name in ("discord", "slack")
+    for table in (POINTS, VARIANTS)
+    for point, seen in table.items()
+    if (name, point) not in _NOT_THERE
+]
+
+
+@pytest.mark.parametrize(("name", "point", "seen"), CASES)
+def test_killed_at(stage_on: StageOn, name: str, point: str, seen: Seen) -> None:
+    with stage_on(name) as stage:
+        killed_at(stage, "ack_held" if point == "offset_held" else point, seen, rounds=ROUNDS)
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_killed_before_it_is_stored(stage_on: StageOn, name: str) -> None:
+    """The platform hands it over again, or it is fetched."""
+    with stage_on(name) as stage:
+        stage.start("message_unstored")
+        for _ in range(ROUNDS):
+            talk = stage.speak()
+            first = talk.say("fast")
+            stage.settle()
+            stage.arm()
+            marks = [first, talk.say("fast"), talk.say("fast")]
+            stage.wait_death()
+            marks.append(talk.say("fast"))
+            stage.start("message_unstored")
+            stage.settle()
+            assert [talk.answers(mark) for mark in marks] == [1] * 4, talk.texts
+            stage.audit()
+
+
+def held(stage: Stage, point: str) -> tuple[Dialogue, str]:
+    """An answer that never ends, with its button; whatever comes now is fatal at the point."""
+    stage.start(point)
+    talk = stage.speak()
+    mark = talk.say("hold")
+    until(lambda: talk.buttons == 1 and talk.begun(mark) == 1, "an answer grows and can be stopped")
+    stage.until_previewed()
+    stage.arm()
+    return talk, mark
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+@pytest.mark.parametrize("point", ["intake_committed", "stop_accepted", "inside_stop", "press_answered"])
+def test_a_press_that_was_stored_stops_the_answer_once(stage_on: StageOn, name: str, point: str) -> None:
+    with stage_on(name, "stop_button = true") as stage:
+        talk, mark = held(stage, point)
+        talk.press()
+        stage.wait_death()
+        stage.start()
+        stage.settle()
+        audit_stopped(stage, talk, mark)
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_a_press_that_was_not_stored_comes_again_or_can_be_made_again(stage_on: StageOn, name: str) -> None:
+    """Only Telegram hands a press over again."""
+    with stage_on(name, "stop_button = true") as stage:
+        talk, mark = held(stage, "press_unstored")
+        talk.press()
+        stage.wait_death()
+        stage.start()
+        if name != "telegram":
+            until(lambda: stage.runs(mark) == 2 and talk.buttons == 1, "it is made anew")
+            talk.press()
+            until(lambda: talk.count(STOPPED) == 1, "it is stopped")
+        stage.settle()
+        audit_stopped(stage, talk, mark)
+
+
+def audit_stopped(stage: Stage, talk: Dialogue, mark: str) -> None:
+    assert (talk.answers(mark), talk.begun(mark), talk.count(STOPPED), talk.count(UNKNOWN)) == (0, 1, 1, 0), talk.texts
+    assert talk.buttons == 0
+    stage.audit()

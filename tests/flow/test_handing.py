@@ -1,0 +1,387 @@
+"""Files on their way to people: what an agent hands over, and what the desk sends by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.agents.agent import AgentEvent, TurnContext
+from core.errors import FileRefused, FloodWait, NotSent, Rejected, StoreError, Unknown, Unreachable
+from core.vocabulary import ChatId, FileKind, TextDelta
+from tests.fakes.agents import Script
+from tests.flow.asking import verb
+from tests.flow.bot import Fault
+from tests.flow.conftest import Furnish
+from tests.flow.files import FILING, MIB, FilingBot, NarrowBot, attached, bot_of, on_disk, parcels, png
+from tests.flow.house import House
+
+HERE = "main/dm/7"
+
+
+class Shelf:
+    """A folder from which the agents of a house may send files."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        root.mkdir()
+
+    def put(self, name: str, data: bytes = b"content") -> str:
+        (self.root / name).write_bytes(data)
+        return name
+
+    def sends(self, *paths: str, caption: str = "") -> Script:
+        """Hands these over, and says what came of it."""
+
+        async def script(turn: TurnContext) -> AsyncIterator[AgentEvent]:
+            try:
+                names = await turn.desk.hand_over(paths, caption, [self.root])
+            except FileRefused as why:
+                yield TextDelta(text=f"refused: {why}")
+            else:
+                yield TextDelta(text=f"done: {', '.join(names)}")
+
+        return script
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path / "shelf")
+
+
+@pytest.fixture
+async def filing(furnish: Furnish) -> House:
+    return await furnish(FilingBot())
+
+
+async def test_a_file_arrives_before_the_answer(filing: House, shelf: Shelf) -> None:
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt", b"hello"), caption="**look**"))
+    await filing.say("send it")
+    assert filing.seen() == ["<a.txt> **look**", "done: a.txt"]
+    [got] = bot_of(filing).received
+    assert (got.contents, got.kinds, got.caption) == ((b"hello",), (FileKind.FILE,), "**look**")
+    assert await attached(filing) == [("a.txt", 5)]
+
+
+async def test_a_file_changed_after_it_was_handed_over_arrives_as_it_was(filing: House, shelf: Shelf) -> None:
+    gate = asyncio.Event()
+    filing.bot.fail("7", Fault(error=NotSent("later"), gate=gate))
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt", b"before")))
+    await filing.say("send it")
+    shelf.put("a.txt", b"after!")
+    gate.set()
+    await filing.advance(60)
+    assert [got.contents for got in bot_of(filing).received] == [(b"before",)]
+
+
+@pytest.mark.parametrize(
+    "reply", ["MEDIA:/etc/passwd", "![x](file:///etc/passwd)", "[file](/etc/passwd)", "<file>/etc/passwd</file>"]
+)
+async def test_a_reply_that_names_a_file_is_a_reply(filing: House, shelf: Shelf, reply: str) -> None:
+    async def script(turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text=reply)
+
+    filing.stage.on("what", script)
+    await filing.say("what?")
+    assert filing.seen() == [reply]
+    assert bot_of(filing).received == []
+
+
+async def test_what_is_outside_is_refused_and_told_to_the_agent(filing: House, shelf: Shelf) -> None:
+    (shelf.root / "link").symlink_to("/etc/passwd")
+    filing.stage.on("send", shelf.sends("link"))
+    await filing.say("send it")
+    assert filing.seen() == ["refused: link is not in a folder from which files may be sent."]
+    assert on_disk(filing) == []
+
+
+async def test_a_group_of_ten_is_one_message_and_eleven_are_refused(filing: House, shelf: Shelf) -> None:
+    names = [shelf.put(f"{number}.png", png(seed=number)) for number in range(11)]
+    filing.stage.on("ten", shelf.sends(*names[:10]))
+    filing.stage.on("eleven", shelf.sends(*names))
+    await filing.say("ten")
+    await filing.say("eleven")
+    [got] = bot_of(filing).received
+    assert got.names == tuple(names[:10])
+    assert filing.seen()[-1] == "refused: Name 1 to 10 files."
+
+
+@pytest.mark.parametrize(
+    ("caption", "fits"), [("x" * 100, True), ("x" * 101, False), ("📊" * 50, True), ("📊" * 51, False)]
+)
+async def test_a_caption_that_is_too_long_is_a_message_before(
+    filing: House, shelf: Shelf, caption: str, fits: bool
+) -> None:
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt"), caption=caption))
+    await filing.say("send it")
+    before = [f"<a.txt> {caption}"] if fits else [caption, "<a.txt>"]
+    assert filing.seen() == [*before, "done: a.txt"]
+
+
+async def test_a_caption_of_many_messages_loses_nothing(filing: House, shelf: Shelf) -> None:
+    caption = " ".join(f"word{number}" for number in range(300))
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt"), caption=caption))
+    await filing.say("send it")
+    *before, name, _ = filing.seen()
+    assert name == "<a.txt>"
+    assert " ".join(before).split() == caption.split()
+
+
+@pytest.mark.parametrize("caption", ["", " ", "\n", "\ud800"])
+async def test_a_caption_may_be_blank_or_odd(filing: House, shelf: Shelf, caption: str) -> None:
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt"), caption=caption))
+    await filing.say("send it")
+    assert filing.seen() == [f"<a.txt> {caption.strip()}".strip().replace("\ud800", "\ufffd"), "done: a.txt"]
+
+
+async def test_the_limit_of_the_platform_is_told_before_it_fails(filing: House, shelf: Shelf) -> None:
+    shelf.put("full.bin", bytes(10 * MIB))
+    shelf.put("over.bin", bytes(10 * MIB + 1))
+    filing.stage.on("send", shelf.sends("over.bin"))
+    filing.stage.on("full", shelf.sends("full.bin"))
+    await filing.say("send it")
+    assert filing.seen() == ["refused: over.bin has 10.0 MiB; at most 10 MiB can be sent there."]
+    await filing.say("full")
+    assert len(bot_of(filing).received) == 1
+
+
+async def test_the_limit_of_the_chat_counts(furnish: Furnish, shelf: Shelf) -> None:
+    house = await furnish(NarrowBot())
+    bot = bot_of(house)
+    assert isinstance(bot, NarrowBot)
+    bot.limits = {ChatId("7"): MIB, ChatId("8"): 20 * MIB}
+    shelf.put("a.bin", bytes(11 * MIB))
+    house.stage.on("send", shelf.sends("a.bin"))
+    await house.say("send it")
+    await house.say("send it", user="8")
+    assert "at most 1 MiB" in house.seen()[0]
+    assert house.seen("8") == ["<a.bin>", "done: a.bin"]
+
+
+async def test_a_bot_that_takes_no_files_is_told_to_the_agent(furnish: Furnish, shelf: Shelf) -> None:
+    house = await furnish(FilingBot(capabilities=replace(FILING, upload_limit_bytes=0)))
+    house.stage.on("send", shelf.sends(shelf.put("a.txt")))
+    await house.say("send it")
+    assert house.seen() == ["refused: Files can't be sent in this chat."]
+
+
+# faults on the way
+
+
+async def test_a_file_that_is_gone_when_it_is_sent_keeps_no_answer_back(filing: House, shelf: Shelf) -> None:
+    filing.bot.fail("7", FloodWait(30))
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt"), caption="look"))
+    await filing.say("send it")
+    for path in on_disk(filing):
+        path.unlink()
+    await filing.advance(60)
+    assert filing.seen() == ["done: a.txt"]
+    assert (await filing.deliveries())[0] == ("failed", "reply")
+
+
+@pytest.mark.xfail(strict=True, reason="lane.hand_over: a file that is gone takes its caption with it")
+async def test_a_file_that_is_gone_leaves_its_words(filing: House, shelf: Shelf) -> None:
+    filing.bot.fail("7", FloodWait(30))
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt"), caption="look"))
+    await filing.say("send it")
+    for path in on_disk(filing):
+        path.unlink()
+    await filing.advance(60)
+    assert any("look" in text for text in filing.seen())
+
+
+@pytest.mark.parametrize("error", [Rejected("too odd"), NotSent("no route"), FloodWait(5)])
+async def test_a_file_that_is_not_taken_keeps_the_answer_in_its_place(
+    filing: House, shelf: Shelf, error: Exception
+) -> None:
+    assert isinstance(error, Rejected | NotSent)
+    filing.bot.fail("7", error)
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt")))
+    await filing.say("send it")
+    await filing.advance(60)
+    came = ["done: a.txt"] if isinstance(error, Rejected) else ["<a.txt>", "done: a.txt"]
+    assert filing.seen() == came
+
+
+async def test_a_file_that_may_have_arrived_is_told_and_comes_again(filing: House, shelf: Shelf) -> None:
+    filing.bot.fail("7", Unknown("cut"))
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt", b"hello"), caption="look"))
+    await filing.say("send it")
+    await filing.advance(10)
+    assert "/again" in filing.seen()[-1]
+    await filing.say("/again")
+    assert filing.seen()[-1] == "<a.txt> look"
+    assert [got.contents for got in bot_of(filing).received] == [(b"hello",)]
+
+
+async def test_a_process_that_dies_before_a_file_is_sent_sends_it_once(filing: House, shelf: Shelf) -> None:
+    filing.bot.fail("7", Unreachable("nobody"))
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt", b"hello")))
+    await filing.say("send it")
+    await filing.restart()
+    await filing.advance(60)
+    assert [got.contents for got in bot_of(filing).received] == [(b"hello",)]
+    assert filing.seen() == ["<a.txt>", "done: a.txt"]
+
+
+async def test_a_turn_that_handed_something_over_is_not_tried_again(filing: House, shelf: Shelf) -> None:
+    async def script(turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        await turn.desk.hand_over([shelf.put("a.txt")], "", [shelf.root])
+        await asyncio.Event().wait()
+        yield TextDelta(text="never")
+
+    filing.stage.on("send", script)
+    await filing.say("send it")
+    assert len(bot_of(filing).received) == 1
+    await filing.restart()
+    assert len(bot_of(filing).received) == 1
+    assert len(filing.stage.asked) == 1
+    assert "/retry" in filing.seen()[-1]
+
+
+async def test_a_file_that_waits_for_hours_is_kept_for_it(filing: House, shelf: Shelf) -> None:
+    filing.bot.fail("7", Unreachable("nobody"))
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt", b"hello")))
+    await filing.say("send it")
+    await filing.advance(3 * 3600)
+    at = filing.clock.now().timestamp() - 7200
+    for path in on_disk(filing):
+        os.utime(path, (at, at))
+    await filing.chores.files()
+    await filing.say("back")
+    await filing.advance(60)
+    assert [got.contents for got in bot_of(filing).received] == [(b"hello",)]
+
+
+async def test_what_was_sent_a_day_ago_is_blank(filing: House, shelf: Shelf) -> None:
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt"), caption="look"))
+    await filing.say("send it")
+    await filing.clock.leap(25 * 3600)
+    await filing.chores.tidy()
+    assert [files for _, files in await parcels(filing)] == [None, None]
+
+
+@pytest.mark.xfail(strict=True, reason="deliveries._BLANK looks at parts with text: a file without words stays known")
+async def test_so_is_a_file_without_words(filing: House, shelf: Shelf) -> None:
+    filing.stage.on("send", shelf.sends(shelf.put("secret plan.txt")))
+    await filing.say("send it")
+    await filing.clock.leap(25 * 3600)
+    await filing.chores.tidy()
+    assert [files for _, files in await parcels(filing)] == [None, None]
+
+
+@pytest.mark.xfail(strict=True, reason="turn_desk._post asks for no fence: a stopped agent's files still go out")
+async def test_an_agent_that_was_stopped_hands_over_nothing(filing: House, shelf: Shelf) -> None:
+    gate = asyncio.Event()
+
+    async def script(turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text="clinging")
+        while not gate.is_set():
+            try:
+                await gate.wait()
+            except asyncio.CancelledError:
+                continue
+        await turn.desk.hand_over([shelf.put("a.txt")], "", [shelf.root])
+
+    filing.stage.on("send", script)
+    await filing.say("send it")
+    await filing.offer(filing.message("/stop"))
+    await filing.advance(5)
+    told = filing.seen()
+    gate.set()
+    await filing.idle()
+    assert bot_of(filing).received == []
+    assert filing.seen() == told
+
+
+async def test_a_full_disk_fails_the_hand_and_not_the_process(filing: House, shelf: Shelf) -> None:
+    (filing.state / "files").write_text("in the way")
+
+    async def script(turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        try:
+            await turn.desk.hand_over([shelf.put("a.txt")], "", [shelf.root])
+        except StoreError:
+            yield TextDelta(text="no room")
+
+    filing.stage.on("send", script)
+    await filing.say("send it")
+    assert filing.seen() == ["no room"]
+    (filing.state / "files").unlink()
+
+
+# what grows beside it
+
+
+async def test_an_answer_that_grew_before_keeps_its_place_and_nothing_is_lost(filing: House, shelf: Shelf) -> None:
+    slow = filing.stage.gate("slow")
+
+    async def script(turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text="Let me see. ")
+        await slow.wait()
+        await turn.desk.hand_over([shelf.put("a.txt")], "", [shelf.root])
+        yield TextDelta(text="There.")
+
+    filing.stage.on("send", script)
+    said = await filing.say("send it")
+    await filing.advance(5)
+    slow.set()
+    await filing.ended(said)
+    await filing.advance(5)
+    assert sorted(filing.seen()) == ["<a.txt>", "Let me see. There."]
+
+
+# /export
+
+
+async def test_an_export_is_a_file(filing: House) -> None:
+    await filing.say("a secret")
+    await filing.say("/export")
+    [got] = bot_of(filing).received
+    assert got.names == ("conversation-2026-03-02.md",)
+    assert b"a secret" in got.contents[0]
+    assert filing.seen()[-1] == "<conversation-2026-03-02.md>"
+
+
+async def test_an_export_of_nothing_says_so(filing: House) -> None:
+    await filing.say("/export")
+    assert len(filing.seen()) == 1
+    assert bot_of(filing).received == []
+
+
+@pytest.mark.xfail(strict=True, reason="instants._send: where the session is gone the row gets neither reply nor fate")
+async def test_an_export_of_what_was_deleted_says_so(filing: House) -> None:
+    await filing.say("hello")
+    await verb(filing, "sessions.delete", key=HERE)
+    said = await filing.say("/export")
+    assert await filing.fate(said) == "answered"
+    assert bot_of(filing).received == []
+
+
+@pytest.mark.xfail(strict=True, reason="instants._as_file asks the bot's limit and not the chat's")
+async def test_an_export_that_is_too_large_for_the_chat_comes_as_text(furnish: Furnish) -> None:
+    house = await furnish(NarrowBot())
+    bot = bot_of(house)
+    assert isinstance(bot, NarrowBot)
+    bot.limits = {ChatId("7"): 10}
+    await house.say("a secret")
+    await house.say("/export")
+    assert bot.received == []
+    assert any("a secret" in text for text in house.seen()[1:])
+
+
+async def test_an_export_where_no_files_go_comes_as_text(furnish: Furnish) -> None:
+    house = await furnish(FilingBot(capabilities=replace(FILING, upload_limit_bytes=0)))
+    await house.say("a secret")
+    await house.say("/export")
+    assert any("a secret" in text for text in house.seen()[1:])
+
+
+async def test_an_export_in_a_group_answers_whoever_asked(filing: House) -> None:
+    await filing.say_in_group("hello")
+    said = await filing.say_in_group("/export")
+    [got] = bot_of(filing).received
+    assert (got.chat, got.reply_to) == (said.message.address.chat, said.message.message)
