@@ -29,6 +29,7 @@ async def complete(house: House, principal: Principal, command: str, typed: str)
     def look(tx: Tx) -> tuple[Role | None, list[Choice]]:
         known = people.known(tx, identity)
         role = access.role(identity, known.role if known is not None else None)
+        role = Role.GUEST if role is None and access.direct == "open" else role
         wanted = role is not None and role is not Role.BLOCKED and command == "resume"
         return role, _sessions(tx, house, principal, identity, role) if wanted else []
 

@@ -206,7 +206,7 @@ def test_a_reply_quotes_what_it_answers(earlier: Json, quoted: str) -> None:
 def test_the_part_that_was_chosen_is_quoted() -> None:
     reply = {"message_id": 4, "from": {**BOB, "id": 42, "first_name": "Desk"}, "text": "one two three"}
     message = message_of(update(text="why?", reply_to_message=reply, quote={"text": "two", "position": 4}))
-    assert message.quote == Quote(name="Desk", text="two")
+    assert message.quote == Quote(name="Desk", text="two", own=True)
 
 
 @pytest.mark.parametrize(
