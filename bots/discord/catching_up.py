@@ -35,6 +35,7 @@ _HAUNTS: Final = 200
 _AT_ONCE: Final = 4
 _SLACK: Final = timedelta(minutes=5)
 """How far before the last stored message: some may have been on their way to the store when the process ended."""
+_ENDLESS: Final = 2**64
 _NOTE: Final = "behind since"
 _WAIT_S: Final = (2.0, 60.0)
 
@@ -78,11 +79,13 @@ class CatchingUp:
         self._noticed.set()
 
     def _overflowed(self, item: Item) -> None:
+        """The earliest of what was let go of tells from where on to fetch."""
         channel = item.channel or ""
         message = item.data.get("id") if isinstance(item.data, dict) else None
         if is_snowflake(message):
-            after = str(int(str(message)) - 1)
-            self._lost.setdefault(channel, _Channel(id=channel, after=after, direct=item.direct))
+            known = self._lost.get(channel)
+            after = str(min(int(str(message)) - 1, int(known.after) if known is not None else _ENDLESS))
+            self._lost[channel] = _Channel(id=channel, after=after, direct=item.direct)
         self._intake.hold_all()
         self._noticed.set()
 

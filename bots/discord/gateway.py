@@ -145,6 +145,7 @@ class Shard:
 
     async def _try(self) -> str:
         """One connection; tells why it ended."""
+        self._seat.up_at = None
         try:
             if self._session is None:
                 await self._turnstile.through(self._seat.number, self._say)
@@ -176,7 +177,6 @@ class Shard:
     async def _listen(self) -> str:
         socket: DiscordWebSocket | None = None
         seat = self._seat
-        seat.up_at = None
         code = _COMES_BACK
         try:
             async with asyncio.timeout(seat.patience.connect_s):
@@ -214,11 +214,8 @@ class Shard:
             async with asyncio.timeout(patience.ready_s) as fuse:
                 await self._poll(socket, beats, fuse, 2 * beats.interval + patience.zombie_s)
         except TimeoutError:
-            return (
-                "Discord's gateway answers no heartbeat"
-                if self._seat.up_at is not None
-                else "Discord begins no session"
-            )
+            is_up = self._seat.up_at is not None
+            return "Discord's gateway answers no heartbeat" if is_up else "Discord's gateway begins no session"
         return _ENDED
 
     async def _poll(

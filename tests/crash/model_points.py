@@ -15,10 +15,9 @@ from core.agents.backend import ModelBackend
 from core.desk.owner import Owner
 from core.desk.turn import RunningTurn
 from core.store import deliveries, entries
-from core.store.deliveries import Posted
 from core.store.entries import Draft, Kind
 from core.vocabulary import TextDelta
-from tests.crash.victim import Install, Trap, Which, _command, after, after_effect, before, replace
+from tests.crash.victim import Install, Trap, Which, _command, after, after_effect, before, last, replace
 
 SDK: Final = "openai"
 """Imported in the middle of all that a model needs."""
@@ -83,8 +82,8 @@ def _final_words(turn: RunningTurn, event: AgentEvent) -> object:
     return turn.id if turn._scribe.called and isinstance(event, TextDelta) else False
 
 
-def _notice(_bot: object, posted: Posted) -> object:
-    return posted.id if posted.role == deliveries.NOTICE else False
+def _notice(*handed: object) -> object:
+    return last(handed).id if last(handed).role == deliveries.NOTICE else False
 
 
 POINTS: Final[dict[str, Install]] = {

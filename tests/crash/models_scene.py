@@ -104,6 +104,7 @@ consent = {json.dumps(["append_line"] if wanted.consent else [])}
 token = "{server.token}"
 api_base = "{server.url}"
 stream = {str(wanted.stream).lower()}
+drafts = false
 """
 
 

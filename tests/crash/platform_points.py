@@ -18,15 +18,16 @@ from tests.crash.victim import Install, Trap, Which, _command, after_effect, bef
 
 def ack_held(trap: Trap) -> None:
     """Slack hears nothing of a message until it has been answered, and then nothing any more."""
-    from bots.slack.intake import Intake
+    from bots.slack.intake import Intake, _Item
 
     real_acknowledge, real_done = Intake._acknowledge, Lane._done
     answered = asyncio.Event()
 
-    async def acknowledge(intake: Intake, item: object, answer: object) -> None:
-        if trap.next_is_fatal():
-            await answered.wait()
-        trap.spring(item)
+    async def acknowledge(intake: Intake, item: _Item, answer: object) -> None:
+        if (await item.reading).inbound is not None:
+            if trap.next_is_fatal():
+                await answered.wait()
+            trap.spring()
         await real_acknowledge(intake, item, answer)  # type: ignore[arg-type]  # handed through
 
     def done(lane: Lane, posted: Posted) -> None:

@@ -60,7 +60,7 @@ class DiscordTalk(Dialogue):
 
     @property
     def _shown(self) -> tuple[DiscordMessage, ...]:
-        return tuple(one for one in self._server.sent(self._channel) if not one.deleted)
+        return tuple(one for one in self._server.sent(self._channel) if not one.deleted and not one.ephemeral)
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -140,8 +140,8 @@ class Telegram:
     name: Final = "telegram"
     keeps: Final = True
 
-    def __init__(self, server: ThreadedTelegramServer, more: str = "") -> None:
-        """`more`: further lines of the bot's table."""
+    def __init__(self, server: ThreadedTelegramServer, more: str = "drafts = false") -> None:
+        """`more`: further lines of the bot's table. Drafts leave nothing to be found after a kill."""
         self.server = server
         self.groups: list[int] = []
         self._more = more

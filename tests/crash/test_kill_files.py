@@ -6,7 +6,6 @@ import hashlib
 import json
 import random
 import shutil
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from core.store.files import FILES, Files
 from core.store.open import DATABASE_FILE
 from core.store.sql import Sql
 from tests.crash.daemon import Daemon, until
+from tests.crash.nursery import Nursery
 from tests.crash.scene import ROUNDS, UNKNOWN, config, open_work
 from tests.fakes.speech import KEY, ThreadedSpeechServer
 from tests.fakes.telegram import Chat, ThreadedTelegramServer, User
@@ -29,11 +29,8 @@ from tests.fakes.telegram.images import png
 pytestmark = pytest.mark.crash
 
 APART_S: Final = 60
-SPEAKS: Final = """
-[speech.transcribe]
-base_url = {url}
-api_key = {key}
-[speech.speak]
+SPEECH: Final = """
+[speech.{verb}]
 base_url = {url}
 api_key = {key}
 """
@@ -45,16 +42,26 @@ _ATTACHED = Sql(verbatim("SELECT digest FROM attachments WHERE entry_id IS NOT N
 class FileScene:
     """One store, one account, and a daemon that is started again and again."""
 
-    def __init__(self, server: ThreadedTelegramServer, speech: ThreadedSpeechServer, home: Path) -> None:
+    def __init__(
+        self, server: ThreadedTelegramServer, speech: ThreadedSpeechServer, home: Path, nursery: Nursery
+    ) -> None:
         self.server = server
+        self._nursery = nursery
         self.speech = speech
-        told = SPEAKS.format(url=json.dumps(speech.server.url), key=json.dumps(KEY))
-        self.daemon = Daemon(home, config=config(server, home) + told)
+        self.daemon = Daemon(home, config=config(server, home) + self._endpoint("transcribe"))
         self.marks: dict[str, bytes] = {}
         self._people: dict[str, tuple[User, Chat]] = {}
 
+    def _endpoint(self, verb: str) -> str:
+        return SPEECH.format(verb=verb, url=json.dumps(self.speech.server.url), key=json.dumps(KEY))
+
+    def speak(self) -> None:
+        """From the next start on, who asks by voice is answered by voice."""
+        file = self.daemon.config_file
+        file.write_text(file.read_text(encoding="utf-8") + self._endpoint("speak"), encoding="utf-8")
+
     def start(self, point: str = "nowhere") -> None:
-        self.daemon.start(sys.executable, "-m", "tests.crash.file_victim", point, "1", str(self.armed))
+        self.daemon.start_in(self._nursery, point, "1", str(self.armed))
 
     @property
     def armed(self) -> Path:
@@ -108,11 +115,17 @@ class FileScene:
         return sum(words in text for text in self.server.chat(chat).bot_texts)
 
 
+@pytest.fixture(scope="module")
+def file_nursery() -> Iterator[Nursery]:
+    with Nursery("tests.crash.file_points", "aiohttp") as made:
+        yield made
+
+
 @pytest.fixture
-def scene(sqlite_template: Path, tmp_path: Path) -> Iterator[FileScene]:
+def scene(sqlite_template: Path, tmp_path: Path, file_nursery: Nursery) -> Iterator[FileScene]:
     with ThreadedTelegramServer() as server, ThreadedSpeechServer() as speech:
         server.set_limits(None)
-        made = FileScene(server, speech, tmp_path)
+        made = FileScene(server, speech, tmp_path, file_nursery)
         made.daemon.state.mkdir(mode=0o700)
         shutil.copy(sqlite_template, made.daemon.state / DATABASE_FILE)
         with made.daemon:
@@ -127,7 +140,7 @@ FETCHING = ("fetch_begun", "fetch_written", "fetch_whole", "fetched", "kept", "i
 def test_killed_while_a_file_comes(scene: FileScene, point: str, kind: str) -> None:
     content = png(90, 60, padding=300_000) if kind == "photo" else b"some words " * 1000
     scene.start(point)
-    for number in range(1 + ROUNDS // 3):
+    for number in range(1 + ROUNDS // 10):
         mark = f"m{number}"
         scene.armed.touch()
         chat = scene.send(mark, kind, content + mark.encode())
@@ -155,6 +168,7 @@ def test_killed_while_a_voice_is_heard(scene: FileScene, point: str) -> None:
 @pytest.mark.parametrize("point", ["spoken", "voice_posted"])
 def test_killed_while_an_answer_is_spoken(scene: FileScene, point: str) -> None:
     """The words have been sent, or are known to have been on their way."""
+    scene.speak()
     scene.start(point)
     scene.armed.touch()
     chat = scene.send("voice", "voice", b"OggS" + bytes(5000))

@@ -48,6 +48,21 @@ def test_killed_at(stage_on: StageOn, name: str, point: str, seen: Seen) -> None
         killed_at(stage, "ack_held" if point == "offset_held" else point, seen, rounds=ROUNDS)
 
 
+@pytest.mark.parametrize(
+    ("point", "seen"),
+    [
+        ("first_word", Seen(kind="slow", runs=2)),
+        ("recorded", Seen(kind="slow", answers=0, begun=0, unknown=1, first=True)),
+        ("call_done", Seen(kind="work", answers=0, begun=0, interrupted=1, tool_uses=1)),
+        ("sent_unmarked", Seen(kind="slow", unknown=1)),
+    ],
+)
+def test_killed_at_behind_a_draft(stage_on: StageOn, point: str, seen: Seen) -> None:
+    """What vanishes by itself leaves nothing to be found again."""
+    with stage_on("telegram", "drafts = true") as stage:
+        killed_at(stage, point, seen, rounds=ROUNDS)
+
+
 @pytest.mark.parametrize("name", EVERYWHERE)
 def test_killed_before_it_is_stored(stage_on: StageOn, name: str) -> None:
     """The platform hands it over again, or it is fetched."""
@@ -99,6 +114,7 @@ def test_a_press_that_was_not_stored_comes_again_or_can_be_made_again(stage_on: 
         stage.wait_death()
         stage.start()
         if name != "telegram":
+            stage.daemon.until_bot("up", name)
             until(lambda: stage.runs(mark) == 2 and talk.buttons == 1, "it is made anew")
             talk.press()
             until(lambda: talk.count(STOPPED) == 1, "it is stopped")

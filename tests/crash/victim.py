@@ -156,20 +156,31 @@ def _command(name: str) -> Which:
     return lambda owner, ref, **_: ref.id if ref.command == name else False
 
 
-def _first_send(bot: object, posted: Posted) -> object:
-    return posted.id if posted.message is None else False
+def last(handed: tuple[object, ...]) -> Posted:
+    """The part that a function was given, behind whatever else."""
+    posted = handed[-1]
+    assert isinstance(posted, Posted)
+    return posted
 
 
-def _an_edit(bot: object, posted: Posted) -> object:
-    return posted.id if posted.message is not None else False
+def _first_send(*handed: object) -> object:
+    return last(handed).id if last(handed).message is None else False
+
+
+def _an_edit(*handed: object) -> object:
+    return last(handed).id if last(handed).message is not None else False
 
 
 def _reply_part(number: int) -> Which:
-    return lambda one, posted: posted.id if posted.role == deliveries.REPLY and posted.part == number else False
+    def which(*handed: object) -> object:
+        posted = last(handed)
+        return posted.id if posted.role == deliveries.REPLY and posted.part == number else False
+
+    return which
 
 
-def _unknown_notice(bot: object, posted: Posted) -> object:
-    return posted.id if posted.role == deliveries.UNKNOWN_NOTICE else False
+def _unknown_notice(*handed: object) -> object:
+    return last(handed).id if last(handed).role == deliveries.UNKNOWN_NOTICE else False
 
 
 def impatient(trap: Trap) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from core.agents.agent import AgentEvent, TurnContext
 from core.errors import FileRefused, FloodWait, NotSent, Rejected, StoreError, Unknown, Unreachable
+from core.store import checks
 from core.vocabulary import ChatId, FileKind, TextDelta
 from tests.fakes.agents import Script
 from tests.flow.asking import verb
@@ -255,6 +256,17 @@ async def test_a_file_that_waits_for_hours_is_kept_for_it(filing: House, shelf: 
     await filing.say("back")
     await filing.advance(60)
     assert [got.contents for got in bot_of(filing).received] == [(b"hello",)]
+
+
+@pytest.mark.xfail(strict=True, reason="checks: the rule that a part has something to say looks at its text only")
+async def test_a_file_without_words_that_waits_is_sound(filing: House, shelf: Shelf) -> None:
+    filing.bot.fail("7", Unreachable("nobody"))
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt")))
+    await filing.say("send it")
+    findings = await filing.store.read(checks.check)
+    await filing.say("back")
+    await filing.advance(60)
+    assert findings == []
 
 
 async def test_what_was_sent_a_day_ago_is_blank(filing: House, shelf: Shelf) -> None:

@@ -43,9 +43,14 @@ class PressingMachine(DeskMachine):
             for button in dict.fromkeys(one for row in rows for one in row)
         ]
 
-    @rule(user=st.sampled_from(PEOPLE), group=st.booleans(), what=st.sampled_from(["question", "growing", "reset"]))
-    def something_with_buttons(self, user: str, group: bool, what: str) -> None:
-        """A question, an answer that grows, or a session that has ended."""
+    @rule(
+        user=st.sampled_from(PEOPLE),
+        group=st.booleans(),
+        what=st.sampled_from(["question", "growing", "reset"]),
+        times=st.integers(0, 2),
+    )
+    def something_with_buttons(self, user: str, group: bool, what: str, times: int) -> None:
+        """A question, an answer that grows, or a session that has ended; its buttons are pressed so many times."""
         match what:
             case "question":
                 self._say(user, "suspend", group=group)
@@ -56,6 +61,9 @@ class PressingMachine(DeskMachine):
                 self._say(user, "echo", group=group)
                 self.run(self.house.clock.leap(2 * 3600))
                 self._say(user, "wait", group=group)
+        shown = self.shown()
+        for chat, button in shown[-times:] if times and shown else ():
+            self._press(press_of(self.house, button, user=user, chat=chat))
 
     @rule(back=BACK, user=st.sampled_from(PEOPLE), own=st.sampled_from([True, True, True, False]))
     def press(self, back: int, user: str, own: bool) -> None:
@@ -130,7 +138,7 @@ class PressingMachine(DeskMachine):
 
 TestPressing = PressingMachine.TestCase
 TestPressing.settings = settings(
-    max_examples=int(os.environ.get("DESK_EXAMPLES", "50")),
+    max_examples=int(os.environ.get("DESK_EXAMPLES", "40")),
     stateful_step_count=40,
     deadline=None,
     derandomize="DESK_EXAMPLES" not in os.environ,

@@ -92,7 +92,7 @@ def test_a_reply_quotes_and_one_to_us_is_for_us() -> None:
     assert (quote.name, len(quote.text)) == ("bob", 1000)
     ours = {"id": "7", "content": "**hi**", "author": {"id": "42", "username": "desk", "bot": True}}
     message = said("yes", type=19, referenced_message=ours)
-    assert (message.addressed, message.quote) == (True, Quote(name="Desk", text="**hi**"))
+    assert (message.addressed, message.quote) == (True, Quote(name="Desk", text="**hi**", own=True))
     assert said("gone", type=19, referenced_message=None).quote is None
 
 

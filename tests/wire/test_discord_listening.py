@@ -50,7 +50,7 @@ async def test_in_a_channel_a_mention_or_a_reply_is_for_us(discord: World) -> No
         ("look", True),
         ("at this", True),
     ]
-    assert desk.messages[2].quote == Quote(name="frontdesk", text="at what?")
+    assert desk.messages[2].quote == Quote(name="frontdesk", text="at what?", own=True)
     assert {one.kind for one in desk.messages} == {ChatKind.GROUP}
     assert {one.within for one in desk.messages} == {str(discord.guild.id)}
     assert {one.address.reply_to == one.message for one in desk.messages} == {True}

@@ -1,0 +1,207 @@
+"""Who may do what where: every kind of inbound and every command, by every role, in every place.
+
+    o owner  u user  g guest (known, and no more)  s stranger  b blocked  x another bot, or no person at all
+
+    direct    a direct chat, where `direct` is "pairing"
+    listed    a listed group, in which somebody else was answered last
+    unlisted  a group that is not listed
+    ours      a thread of a listed group in which the bot talks with somebody else
+    other     a thread of a listed group in which it was never spoken to
+
+What is heard:
+
+    A the agent answers          C the command is carried out, or answered
+    V told that nobody listens   N told that this is not theirs to do
+    X told that the button is over, and nothing happens
+    K given a code               T told, for their eyes, that this is no place for it
+
+What is not, so that nothing is sent and nothing is fetched:
+
+    s a stranger who has a code  b blocked      r a bot      p no person
+    u the group is not listed    a not addressed            e an edit of what has its fate
+    0 nothing comes in at all    - there is no such thing there
+
+"named": the bot is mentioned. All commands without a word after them do what they do then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+PLACES: Final = ("direct", "listed", "unlisted", "ours", "other")
+ROLES: Final = "ougsbx"
+HEARD: Final = "ACVNXKT"
+SILENT: Final = "sbrpuae0"
+
+EVERYWHERE: Final = """
+                        |   direct    |   listed    |  unlisted   |    ours     |    other    |
+                        | o u g s b x | o u g s b x | o u g s b x | o u g s b x | o u g s b x |
+words                   | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
+words, named            | A A A K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
+reply to the bot        | A A A s - - | A A A A b r | - - - - - - | A A A A b r | - - - - - - |
+/help, named            | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/start, named           | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/commands, named        | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/reset, named           | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/new, named             | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/reset words, named     | A A A K b r | A N N N b r | u u u u b r | A N N N b r | A A A A b r |
+/resume, named          | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/sessions, named        | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/title, named           | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/status, named          | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/stop, named            | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/retry, named           | C C C K b r | A N N N b r | u u u u b r | A N N N b r | C C C C b r |
+/undo, named            | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/clear, named           | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/compact, named         | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/model, named           | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/agent, named           | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/usage, named           | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/export, named          | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/whoami, named          | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/again, named           | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/queue words, named     | A A A K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
+/steer words, named     | A A A K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
+/approve, named         | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/deny, named            | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/forget, named          | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/version, named         | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/nosuch words, named    | C C C K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
+/status                 | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/stop                   | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/nosuch words           | C C C K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
+menu: /status           | C C C K b - | C C C C b - | u u u u b - | C C C C b - | C C C C b - |
+menu: /stop             | C C C K b - | C N N N b - | u u u u b - | C N N N b - | C C C C b - |
+handed on: /stop words  | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
+edit, named             | e e e e e e | e e e e e e | e e e e e e | e e e e e e | e e e e e e |
+photo, named            | A A A K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
+photo                   | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
+file, named             | A A A K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
+voice                   | V V V K b r | a a a a b r | u u u u b r | V V V V b r | a a a a b r |
+press: one's own        | C C C - - - | C C C C - - | - - - - - - | C C C C - - | C C C C - - |
+press: somebody else's  | - - - - - - | X X X X X - | - - - - - - | X X X X X - | - - - - - - |
+nobody: words, named    | - - - - - - | - - - - - p | - - - - - p | - - - - - p | - - - - - p |
+nobody: /stop, named    | - - - - - - | - - - - - p | - - - - - p | - - - - - p | - - - - - p |
+channel: words, named   | - - - - - - | - - - - - p | - - - - - p | - - - - - p | - - - - - p |
+linked: words, named    | - - - - - - | - - - - - 0 | - - - - - 0 | - - - - - 0 | - - - - - 0 |
+comes and goes          | - - - - - - | 0 0 0 0 0 0 | 0 0 0 0 0 0 | - - - - - - | - - - - - - |
+puts the bot out and in | 0 0 0 0 0 - | 0 0 0 0 0 - | 0 0 0 0 0 - | - - - - - - | - - - - - - |
+reaction                | 0 0 0 - - - | 0 0 0 0 0 0 | - - - - - - | 0 0 0 0 0 0 | - - - - - - |
+"""
+
+TELEGRAM: Final = """
+menu: /status           | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
+menu: /stop             | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
+"""
+"""What people pick from the menu comes as typed."""
+
+DISCORD: Final = """
+nobody: words, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
+nobody: /stop, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
+channel: words, named   | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
+linked: words, named    | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
+puts the bot out and in | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
+"""
+"""A webhook is nobody. A bot leaves a whole server, not a channel."""
+
+SLACK: Final = """
+reply to the bot        | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
+/reset, named           | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+/new, named             | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+/reset words, named     | A A A K b r | A A A A b r | u u u u b r | A N N N b r | A A A A b r |
+/resume, named          | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+/stop, named            | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+/retry, named           | C C C K b r | C C C C b r | u u u u b r | A N N N b r | C C C C b r |
+/undo, named            | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+/clear, named           | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+/compact, named         | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+/model, named           | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+/agent, named           | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+/approve, named         | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+/deny, named            | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+/stop                   | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+menu: /status           | C C C K b - | C C C C T - | T T T T T - | - - - - - - | - - - - - - |
+menu: /stop             | C C C K b - | T T T T T - | T T T T T - | - - - - - - | - - - - - - |
+nobody: words, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
+nobody: /stop, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
+channel: words, named   | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
+linked: words, named    | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
+puts the bot out and in | - - - - - - | 0 0 0 0 0 - | 0 0 0 0 0 - | - - - - - - | - - - - - - |
+"""
+"""A mention in a channel begins a thread of its own, in which nobody else was answered. A slash command is not typed in
+threads, and is about one's own; "bot_message" is nobody; a thread is all that replies are."""
+
+ON: Final[Mapping[str, str]] = {"telegram": TELEGRAM, "discord": DISCORD, "slack": SLACK}
+
+OTHER_DOORS: Final = """
+                        | allow       | open        | off         |
+                        | o u g s b x | o u g s b x | o u g s b x |
+words                   | A A A n b r | A A A A b r | d d d d b r |
+/stop                   | C C C n b r | C C C C b r | d d d d b r |
+photo                   | A A A n b r | A A A A b r | d d d d b r |
+"""
+"""Direct chats where `direct` is something else; also silent: n is not in `allow`, d the bot takes none."""
+
+REASONS: Final[Mapping[tuple[str, str], str]] = {
+    ("refused", "stranger"): "s",
+    ("ignored", "blocked"): "b",
+    ("ignored", "bot"): "r",
+    ("ignored", "not_a_person"): "p",
+    ("ignored", "group_not_listed"): "u",
+    ("ignored", "not_addressed"): "a",
+    ("ignored", "edit"): "e",
+    ("ignored", "not_allowed"): "n",
+    ("ignored", "direct_off"): "d",
+}
+"""The fate and the reason that a silent letter stands for."""
+
+EXPLAINED: Final[Mapping[str, str]] = {
+    "s": "was not let in",
+    "b": "is blocked",
+    "r": "another bot",
+    "p": "no person",
+    "u": "not listed in the bot's `groups`",
+    "a": "not meant for the bot",
+    "e": "is the edit of a message",
+    "n": "not in [access] allow",
+    "d": "takes no direct messages",
+}
+"""What `explain` says of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """`place` is one of PLACES, or a way in of `OTHER_DOORS`."""
+
+    kind: str
+    place: str
+    role: str
+    expected: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} / {self.place} / {self.role}"
+
+
+def rows_of(table: str) -> Mapping[str, list[str]]:
+    """The cells of each row, place by place, by the row's name. The table's head is left out."""
+    found = {}
+    for line in table.strip("\n").splitlines():
+        kind, *cells = (part.strip() for part in line.rstrip("| ").split("|"))
+        if kind:
+            found[kind] = [cell.replace(" ", "") for cell in cells]
+    return found
+
+
+def cells_of(table: Mapping[str, list[str]], places: tuple[str, ...] = PLACES) -> Iterator[Cell]:
+    """Each thing that there is."""
+    for kind, cells in table.items():
+        for place, letters in zip(places, cells, strict=True):
+            for role, letter in zip(ROLES, letters, strict=True):
+                if letter != "-":
+                    yield Cell(kind=kind, place=place, role=role, expected=letter)
+
+
+def table_on(platform: str) -> list[Cell]:
+    return list(cells_of({**rows_of(EVERYWHERE), **rows_of(ON[platform])}))
