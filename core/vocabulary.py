@@ -152,6 +152,8 @@ class Press:
     data: str
     pressed_at: datetime
     handle: str
+    within: str = ""
+    """As a message's."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -24,7 +24,7 @@ from bots.discord.reading import Json, Unreadable
 from bots.discord.replies import Open
 from bots.discord.voice import Voice
 from bots.discord.waits import Waits
-from core.errors import BotError, FloodWait, Rejected, StoreError
+from core.errors import BotError, BotRejected, ChatDead, FloodWait, Rejected, StoreError
 from core.ports import Desk
 from core.vocabulary import ChatKind, Inbound, Message, Receipt, Verdict
 
@@ -285,9 +285,11 @@ class Intake:
             try:
                 told: Json = {"id": channel, "type": 1} if direct else await self._inquiries.channel(channel)
                 place = places.remember(told)
-            except (Rejected, Unreadable):
+            except (Rejected, ChatDead, Unreadable):
                 _LOG.warning("a message of a channel that can't be read", extra={"bot": self._us.bot})
                 return None
+            except BotRejected:
+                raise
             except BotError as trouble:
                 wait_s = trouble.wait_s if isinstance(trouble, FloodWait) else self._waits.next_s(*_WAIT_S)
                 await self._waits.clock.sleep(wait_s)

@@ -178,6 +178,7 @@ def _pressed(data: Json, us: Us, scene: Scene) -> Pressed | None:
         data=storable(name.removeprefix(BUTTON_PREFIX)),
         pressed_at=made_at(token.interaction),
         handle=f"{token.interaction}/{token.secret}",
+        within=scene.place.guild or "",
     )
     return Pressed(token=token, press=press)
 

@@ -149,6 +149,7 @@ def _pressed(payload: Json, us: Account, sender: Sender, name: str, at: str) -> 
         data=inbound.storable(name.removeprefix(PRESS)),
         pressed_at=inbound.moment(at),
         handle=f"{chat}:{ts}:{at}",
+        within=us.team,
     )
     url = opt(payload, "response_url", str) or ""
     shown = tuple(one for one in listed if isinstance(one, dict))

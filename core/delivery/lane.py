@@ -129,6 +129,13 @@ class Lane:
         self._stored = True
         self._start()
 
+    def empty(self) -> None:
+        """What waits here is sent elsewhere; a part that is under way ends here."""
+        under_way = [one for one in self._queue if one.state == deliveries.SENDING][:1]
+        self._queue.clear()
+        self._queue.extend(under_way)
+        self._stored = False
+
     def wake(self) -> None:
         """The chat was heard of: a lane that rests goes on."""
         self._rested.set()

@@ -105,6 +105,13 @@ class Outbox:
             self.lane(one.address.bot, one.address.chat, one.kind).push(one, answered_s)
             answered_s = None
 
+    def moved(self, bot: BotName, was: ChatId, chat: ChatId, kind: ChatKind) -> None:
+        """A chat has another id, in the store already: what waits for it goes there."""
+        lane = self._lanes.get((bot, was))
+        if lane is not None:
+            lane.empty()
+        self.lane(bot, chat, kind).load()
+
     def wake(self, bot: BotName, chat: ChatId) -> None:
         """Somebody is there again: a lane that rests tries at once."""
         lane = self._lanes.get((bot, chat))

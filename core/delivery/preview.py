@@ -13,7 +13,7 @@ import structlog
 
 from core.delivery.lane import Lane, Sent, hand_over
 from core.delivery.workshop import Workshop
-from core.errors import FloodWait, Rejected, SendError, StoreError, Unknown
+from core.errors import FloodWait, NotSent, Rejected, SendError, StoreError, Unknown
 from core.ports import Bot, CanDraft, CanEdit
 from core.store import deliveries
 from core.store.deliveries import Parcel, Posted
@@ -87,6 +87,8 @@ class Preview:
 
     def show(self) -> None:
         """The answer has grown."""
+        if self._is(_Stage.OVER) and self._task is None:
+            return
         self._changed.set()
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name="preview")
@@ -102,6 +104,7 @@ class Preview:
                 task.cancel()
             if stage in (_Stage.WAITING, _Stage.SENDING):
                 await asyncio.gather(task, return_exceptions=True)
+        self._task = None
         return self._row
 
     def abandon(self) -> None:
@@ -186,7 +189,7 @@ class Preview:
             await self._may(edit=True)
             bot = self._bot() or bot
             text = self._part(bot)
-            if self._is(_Stage.OVER) or text in ("", shown) or not isinstance(bot, CanDraft):
+            if self._is(_Stage.OVER) or text in ("", shown) or not self._drafts(bot) or not isinstance(bot, CanDraft):
                 continue
             self._spend()
             try:
@@ -194,6 +197,8 @@ class Preview:
                 shown = text
             except SendError as fate:
                 self._note(fate)
+                if isinstance(fate, NotSent):  # it is shown once it may be, also if nothing more is said
+                    self._changed.set()
         self._changed.set()
 
     async def _edit_next(self) -> None:

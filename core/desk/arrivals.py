@@ -8,7 +8,7 @@ from datetime import datetime
 
 from core.desk import keys
 from core.desk.client_tools import tools_text
-from core.desk.coalesce import Ref
+from core.desk.coalesce import Ref, stopped_turn
 from core.desk.commands.table import UNKNOWN, parse
 from core.desk.offering import Tokens
 from core.people.access import Access
@@ -101,6 +101,7 @@ def ref_of(row: RowId, arrival: Arrival, now: datetime) -> Ref:
         more_likely=arrival.more_likely,
         sent_at=arrival.sent_at,
         received_at=now,
+        turn=stopped_turn(arrival.command, arrival.text),
         brings=bool(arrival.enclosed.files),
     )
 

@@ -2,26 +2,55 @@
 
 from __future__ import annotations
 
-from core.vocabulary import BotName, ChatId, Message
+from collections.abc import Sequence
+
+from core.vocabulary import BotName, ChatId, Inbound, Message, Receipt, Verdict
 
 MOST = 6
-"""Messages of bots in a chat without one of a human between them."""
+"""Messages of bots to us in a chat without one of a human between them."""
 KEPT = 10_000
+Place = tuple[BotName, ChatId]
 
 
 class Breaker:
     """Lives on the main loop; a new process counts anew."""
 
     def __init__(self) -> None:
-        self._in_a_row: dict[tuple[BotName, ChatId], int] = {}
+        self._in_a_row: dict[Place, int] = {}
 
-    def trips(self, message: Message) -> bool:
-        """Count it; is it one too many?"""
-        place = (message.address.bot, message.address.chat)
-        if not message.sender.is_bot:
-            self._in_a_row.pop(place, None)
-            return False
-        if len(self._in_a_row) >= KEPT and place not in self._in_a_row:
-            self._in_a_row.clear()
-        count = self._in_a_row[place] = self._in_a_row.get(place, 0) + 1
-        return count > MOST
+    def look(self, batch: Sequence[Inbound]) -> list[bool]:
+        """Of each event: would it be one too many, if those before it in the batch are taken in?"""
+        ahead = dict[Place, int]()
+        found = []
+        for inbound in batch:
+            if not isinstance(inbound, Message):
+                found.append(False)
+                continue
+            place = _place(inbound)
+            count = ahead.get(place, self._in_a_row.get(place, 0))
+            ahead[place] = _after(count, inbound)
+            found.append(inbound.sender.is_bot and count >= MOST)
+        return found
+
+    def heard(self, batch: Sequence[Inbound], receipts: Sequence[Receipt]) -> None:
+        """The batch is stored: what of it was new counts."""
+        for inbound, receipt in zip(batch, receipts, strict=True):
+            if not isinstance(inbound, Message) or receipt.verdict is Verdict.DUPLICATE:
+                continue
+            place = _place(inbound)
+            ours = receipt.verdict is Verdict.ACCEPTED or not inbound.sender.is_bot
+            count = _after(self._in_a_row.pop(place, 0), inbound) if ours else self._in_a_row.pop(place, 0)
+            if count:
+                self._in_a_row[place] = count
+        while len(self._in_a_row) > KEPT:
+            del self._in_a_row[next(iter(self._in_a_row))]
+
+
+def _place(message: Message) -> Place:
+    return message.address.bot, message.address.chat
+
+
+def _after(count: int, message: Message) -> int:
+    if not message.sender.is_bot:
+        return 0
+    return count + message.addressed

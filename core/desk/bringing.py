@@ -36,8 +36,8 @@ def words(row: Waiting) -> str:
 
 
 def refers_to(row: Waiting) -> str:
-    """What we said ourselves and the message answers, in one line; "" for nothing. It is in the conversation already, so
-    it is no part of what the person said."""
+    """What we said ourselves and the message answers, in one line; "" for nothing. It is in the conversation already,
+    and no part of what the person said."""
     quote = row.enclosed.quote
     return plain_line(quote.text, OWN_CHARS) if quote is not None and quote.own else ""
 

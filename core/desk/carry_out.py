@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from core.agents.registry import Agents
-from core.desk.coalesce import Ref, ref_of
+from core.desk.coalesce import Ref, ref_of, stopped_turn
 from core.desk.commands import answers, choices, ended, forget
 from core.desk.commands.effects import EFFECTS, Case, Effect
 from core.desk.commands.table import parse
@@ -71,9 +71,12 @@ def carry_out(tx: Tx, order: Order) -> Done:
     if row is None:
         return Done(fence=conversation.fence, posted=tuple(posted), gone=True, evict=order.running is not None)
     closed: tuple[RowId, ...] = ()
-    if row.lane is Lane.CONTROL and order.name in CLOSING and not order.refused:
+    stops = stopped_turn(order.name, row.text)
+    meant = stops is None or (order.running is not None and order.running[0].id == stops)
+    if row.lane is Lane.CONTROL and order.name in CLOSING and meant and not order.refused:
         closed = _close_before(tx, conversation, row, order.now)
-    effect = _effect(tx, conversation, row, order, len(closed))
+    nothing = Effect(reply=order.notices.say("stopped_nothing"))
+    effect = _effect(tx, conversation, row, order, len(closed)) if meant else nothing
     posted += effect.posted
     if effect.reply:
         parts = order.parts(effect.reply)

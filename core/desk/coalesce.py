@@ -5,12 +5,13 @@ Pure: decides by the platform's send times, never by when we look.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from core.store.inbox import SPENT, Waiting
-from core.vocabulary import Address, ChatKind, MessageId, RowId
+from core.vocabulary import Address, ChatKind, MessageId, RowId, TurnId
 
 PASTE_GAP = timedelta(seconds=3)
 """A client sends the next piece of a split paste within seconds; platforms tell send times in whole seconds."""
@@ -18,6 +19,7 @@ QUICK_GAP = timedelta(seconds=1)
 """Lines of one thought, as far apart as whole seconds can tell."""
 ALBUM_GAP = timedelta(seconds=1)
 """The pieces of an album come in one go."""
+_STOP = re.compile(r"/stop ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 MOST_ROWS = 100
 MOST_WAIT_S = 6.0
 """However long a paste gets, its first piece waits no longer than this."""
@@ -38,6 +40,8 @@ class Ref:
     more_likely: bool
     sent_at: datetime
     received_at: datetime
+    turn: TurnId | None = None
+    """Of a stop that a button gave: the turn that it means, and no other."""
     brings: bool = False
     """It has files, which have to be fetched before it is admitted."""
 
@@ -96,5 +100,11 @@ def ref_of(row: Waiting) -> Ref:
     return Ref(
         id=row.id, command=row.command, identity=row.identity, name=row.name, role=row.role, address=row.address,
         kind=row.kind, message=row.message, more_likely=row.more_likely, sent_at=row.sent_at,
-        received_at=row.received_at, brings=bool(row.enclosed.files),
+        received_at=row.received_at, turn=stopped_turn(row.command, row.text), brings=bool(row.enclosed.files),
     )  # fmt: skip
+
+
+def stopped_turn(command: str | None, text: str) -> TurnId | None:
+    """The turn that a stop names; people name none."""
+    named = _STOP.fullmatch(text) if command == "stop" else None
+    return TurnId(named[1]) if named is not None else None

@@ -24,8 +24,11 @@ GO_ON = "go_on"
 ACCOUNT = "desk"
 """Of rows of our own making, in place of a platform's account."""
 EXPIRES_AFTER = timedelta(minutes=15)
-SHOWN_CHARS, VALUE_CHARS = 3000, 300
-"""Of a call's arguments that a person is shown, and of one value in them."""
+SHOWN_CHARS = 6000
+"""Of a call's arguments that a person is shown."""
+VALUE_CHARS = (300, 60, 12)
+"""Of one value in them: as many as let all of them be shown."""
+NAME_CHARS = 60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,7 +145,7 @@ def how(notices: Notices) -> str:
 def _fenced(arguments: str, notices: Notices) -> str:
     """Every argument, so that none hides behind another: long values are cut one by one, what can't be seen is
     spelled."""
-    shown = _spelled(_indented(arguments, notices))
+    shown = _all_of(arguments, notices)
     cut = ""
     if len(shown) > SHOWN_CHARS:
         shown, cut = shown[:SHOWN_CHARS], f"\n{notices.say('consent_cut', chars=len(shown))}"
@@ -152,25 +155,36 @@ def _fenced(arguments: str, notices: Notices) -> str:
     return f"{fence}json\n{shown}\n{fence}{cut}"
 
 
-def _indented(arguments: str, notices: Notices) -> str:
-    """JSON as people read it; what is none stays as it is."""
-    try:
-        return json.dumps(_shortened(json.loads(arguments), notices), indent=2, ensure_ascii=False)
-    except ValueError:
-        return arguments
+def _all_of(arguments: str, notices: Notices) -> str:
+    """JSON as people read it, with values as long as lets all be shown; what is none, or too deep, stays as it is."""
+    shown = arguments
+    for most in VALUE_CHARS:
+        try:
+            shortened = _shortened(json.loads(arguments), most, notices)
+            shown = json.dumps(shortened, indent=2, ensure_ascii=False)
+        except (ValueError, RecursionError):
+            break
+        if len(shown) <= SHOWN_CHARS:
+            break
+    return _spelled(shown)
 
 
-def _shortened(value: Json, notices: Notices) -> Json:
+def _shortened(value: Json, most: int, notices: Notices) -> Json:
     match value:
         case str():
-            cut = notices.say("consent_value_cut", chars=len(value))
-            return value if len(value) <= VALUE_CHARS else f"{value[:VALUE_CHARS]}{cut}"
+            return _cut(value, most, notices)
         case Mapping():
-            return {name: _shortened(inner, notices) for name, inner in value.items()}
+            return {
+                _cut(name, NAME_CHARS, notices): _shortened(inner, most, notices) for name, inner in value.items()
+            }  # fmt: skip
         case Sequence():
-            return [_shortened(inner, notices) for inner in value]
+            return [_shortened(inner, most, notices) for inner in value]
         case _:
             return value
+
+
+def _cut(text: str, most: int, notices: Notices) -> str:
+    return text if len(text) <= most else f"{text[:most]}{notices.say('consent_value_cut', chars=len(text))}"
 
 
 def _spelled(text: str) -> str:

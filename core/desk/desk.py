@@ -138,7 +138,10 @@ class Desk:
 
     async def _take_in(self, batch: Sequence[Inbound]) -> tuple[Receipt, ...]:
         house = self._house
-        offers = [intake.offer(house, inbound, self._account(inbound.address.bot)) for inbound in batch]
+        offers = [
+            intake.offer(house, inbound, self._account(inbound.address.bot), loops=loops)
+            for inbound, loops in zip(batch, house.breaker.look(batch), strict=True)
+        ]
         terms, now = intake.terms(house), house.clock.now()
         try:
             accepted = await house.store.write(lambda tx: intake.accept(tx, offers, terms, house.notices, now))
@@ -148,10 +151,12 @@ class Desk:
         house.full.over()
         self._dispatch(accepted)
         self._manner.see_to(batch, accepted)
+        house.breaker.heard(batch, accepted.receipts)
         for inbound, receipt in zip(batch, accepted.receipts, strict=True):
             house.tally.received(inbound.address.bot, receipt.verdict)
             if isinstance(inbound, Moved):
                 log.warning("chat_moved", bot=inbound.address.bot, was=inbound.address.chat, now=inbound.to)
+                house.outbox.moved(inbound.address.bot, inbound.address.chat, inbound.to, ChatKind.GROUP)
             self._heard(inbound.address.bot, now)
             house.outbox.wake(inbound.address.bot, inbound.address.chat)
         return accepted.receipts

@@ -25,7 +25,7 @@ from core.store.buttons import Action
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
 from core.store.inbox import Arrival, Fate, Lane
-from core.store.people import Known, Pairing, Role
+from core.store.people import Known, Pairing
 from core.store.sql import Tx
 from core.vocabulary import (
     BotName,
@@ -196,21 +196,20 @@ class Intake:
             bare_of(offer, press.event, press.address, press.pressed_at), kind=press.kind, identity=identity,
             name=one_line(press.sender.name),
         )  # fmt: skip
-        role = pressing.role(self._tx, offer.access, identity) if identity is not None else None
-        found = pressing.meaning(self._tx, press, identity, self._now) if role is not Role.BLOCKED else None
-        if found is None:
-            over = not pressing.is_somebodys(self._tx, press, self._now)
-            receipt = self._drop(bare, Fate.REFUSED, "expired")
-            said = "pressed" if receipt.verdict is Verdict.DUPLICATE else "press_expired"
-            self.pressed.append(Pressed(press=press, said=said, over=over))
-            return receipt
-        buttons.use(self._tx, found.question)
+        decision, _ = _judge(
+            self._tx, offer, pressing.as_message(press), identity, user_scope=self._terms.user_scope
+        )  # fmt: skip
+        found = None
+        if isinstance(decision, Pass) and identity is not None:
+            found = pressing.meaning(self._tx, press, identity, decision.role, self._now)
+        if not isinstance(decision, Pass) or found is None or not buttons.use(self._tx, found.question):
+            return self._press_expired(press, bare)
         self.pressed.append(Pressed(press=press, said="pressed", over=True))
         order = pressing.ordered(found)
         if order is None:
-            return self._let_in(offer, replace(bare, role=role or ""), found.target)
+            return self._let_in(offer, replace(bare, role=decision.role), found.target)
         arrival = replace(
-            bare, text=order.text, lane=order.lane, command=order.command, role=role or Role.GUEST
+            bare, text=order.text, lane=order.lane, command=order.command, role=decision.role
         )  # fmt: skip
         row = inbox.arrive(self._tx, arrival, found.conversation, self._now)
         if row is None:
@@ -220,14 +219,20 @@ class Intake:
         )  # fmt: skip
         return Receipt(verdict=Verdict.ACCEPTED, row=row)
 
+    def _press_expired(self, press: Press, bare: Arrival) -> Receipt:
+        over = not pressing.is_somebodys(self._tx, press, self._now)
+        receipt = self._drop(bare, Fate.REFUSED, "expired")
+        kept = inbox.kept(self._tx, receipt.row) if receipt.verdict is Verdict.DUPLICATE else None
+        done = kept is not None and kept.fate != Fate.REFUSED
+        self.pressed.append(Pressed(press=press, said="pressed" if done else "press_expired", over=over))
+        return receipt
+
     def _let_in(self, offer: Offer, arrival: Arrival, code: str) -> Receipt:
         """An owner lets a stranger in."""
-        done = None
-        if arrival.role == Role.OWNER:
-            done = pairing_.approve(
-                self._tx, code, offer.person(), self._now, welcome=self._notices.say("paired"),
-                has_owners=self._terms.has_owners,
-            )  # fmt: skip
+        done = pairing_.approve(
+            self._tx, code, offer.person(), self._now, welcome=self._notices.say("paired"),
+            has_owners=self._terms.has_owners,
+        )  # fmt: skip
         if done is None:
             self.pressed[-1] = replace(self.pressed[-1], said="press_expired")
             return self._drop(arrival, Fate.REFUSED, "expired")
@@ -287,11 +292,17 @@ def _judge(
     silent = message.kind is ChatKind.THREAD and not message.addressed
     knowledge = gate.Known(
         role=access.role(identity, known.role if known else None) if identity is not None else None,
-        ours=silent and conversations.find(tx, _key(message, None, user_scope=user_scope)) is not None,
+        ours=silent and _talks_there(tx, _key(message, None, user_scope=user_scope)),
         chats=chats,
         loops=offer.loops,
     )
     return gate.judge(message, access, knowledge), known
+
+
+def _talks_there(tx: Tx, key: str) -> bool:
+    """Has somebody talked with us there? Commands alone don't make a thread ours."""
+    found = conversations.find(tx, key)
+    return found is not None and conversations.get(tx, found).session is not None
 
 
 def _key(message: Message, person: str | None, *, user_scope: bool) -> str:
@@ -328,8 +339,8 @@ def accept(tx: Tx, offers: Sequence[Offer], terms: Terms, notices: Notices, now:
     )
 
 
-def offer(house: House, inbound: Inbound, account: str) -> Offer:
-    """An event with what its bot's configuration says of it."""
+def offer(house: House, inbound: Inbound, account: str, *, loops: bool = False) -> Offer:
+    """An event with what its bot's configuration says of it. `loops`: bots have been heard too often in a row there."""
     bot = house.bots.get(BotName(inbound.address.bot))
     return Offer(
         inbound=inbound,
@@ -339,7 +350,7 @@ def offer(house: House, inbound: Inbound, account: str) -> Offer:
         code=lambda: house.random.token(8),
         person=house.random.uuid7,
         button=house.button_ids(inbound.address.bot),
-        loops=isinstance(inbound, Message) and house.breaker.trips(inbound),
+        loops=loops,
     )
 
 

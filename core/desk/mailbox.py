@@ -242,7 +242,7 @@ class Mailbox:
             return
         self._at = ref
         allowed = await may(self._house, ref, self.conversation, turn)
-        ends = allowed and ref.command in CLOSING
+        ends = allowed and ref.command in CLOSING and self._is_meant(ref)
         if ends and turn is not None and not turn.over:
             turn.stop()
             while not turn.over:
@@ -256,6 +256,12 @@ class Mailbox:
             self.owner.set_aside(self._unfinished)
             self._unfinished = None
         await self._carry_out(ref, refused=not allowed)
+
+    def _is_meant(self, ref: Ref) -> bool:
+        """A stop that names a turn is for that one only."""
+        turn, unfinished = self.owner.turn, self._unfinished
+        open_ = turn.id if turn is not None else unfinished.admitted.turn.id if unfinished is not None else None
+        return ref.turn in (None, open_)
 
     async def _carry_out(self, ref: Ref, *, refused: bool) -> None:
         had_turn = self.owner.turn is not None

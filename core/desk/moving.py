@@ -18,6 +18,7 @@ def move(tx: Tx, moved: Moved, now: datetime) -> int:
     if was == moved.to:
         return 0
     moves.note(tx, bot, moved.to, was, now)
+    moves.forward(tx, bot, was, moved.to)
     old = keys.group(moved.address)
     new = keys.group(Address(bot=bot, chat=moved.to))
     found = [pair for pair in moves.keys_below(tx, old) if pair[0] == old or pair[0].startswith(f"{old}/")]

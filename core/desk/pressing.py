@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.people.access import Access
-from core.store import buttons, people, turns
+from core.store import buttons, consents, conversations, turns
 from core.store.buttons import Action, Meaning
+from core.store.consents import ConsentId, ConsentState
 from core.store.inbox import Lane
 from core.store.people import Role
 from core.store.sql import Tx
-from core.vocabulary import Press, TurnId
+from core.vocabulary import Message, MessageId, Press, TurnId
 
 _COMMANDS = {
     Action.RESUME: ("resume", Lane.ORDERED),
@@ -40,16 +40,36 @@ class Pressed:
     over: bool
 
 
-def meaning(tx: Tx, press: Press, identity: str | None, now: datetime) -> Meaning | None:
-    """None for a button that was used, is too old, or is not this person's in this chat."""
+def as_message(press: Press) -> Message:
+    """What the gate judges: who presses a button has to be let in as who writes there."""
+    return Message(
+        event=press.event, message=MessageId(""), address=press.address, kind=press.kind, sender=press.sender,
+        text="(button)", sent_at=press.pressed_at, addressed=True, within=press.within,
+    )  # fmt: skip
+
+
+def meaning(tx: Tx, press: Press, identity: str, role: Role, now: datetime) -> Meaning | None:
+    """None for a button that was used, is too old, is not this person's in this chat, or asks what is settled."""
     found = buttons.find(tx, press.data)
     if found is None or found.expires_at <= now or found.identity != identity:
         return None
     if (found.bot, found.chat) != (press.address.bot, press.address.chat):
         return None
-    if found.action is Action.STOP and turns.state_of(tx, TurnId(found.target)) != turns.RUNNING:
-        return None
-    return found
+    return found if _stands(tx, found, role) else None
+
+
+def _stands(tx: Tx, button: Meaning, role: Role) -> bool:
+    """Is there still something to be done by it?"""
+    match button.action:
+        case Action.STOP:
+            return turns.state_of(tx, TurnId(button.target)) == turns.RUNNING
+        case Action.APPROVE | Action.DENY:
+            consent = consents.get(tx, ConsentId(button.target))
+            return consent is not None and consent.state is ConsentState.OPEN
+        case Action.RESUME:  # the conversation may have lost its keys to another one
+            return button.conversation is not None and bool(conversations.keys_of(tx, button.conversation))
+        case Action.LET_IN:
+            return role is Role.OWNER
 
 
 def is_somebodys(tx: Tx, press: Press, now: datetime) -> bool:
@@ -58,15 +78,9 @@ def is_somebodys(tx: Tx, press: Press, now: datetime) -> bool:
     return found is not None and found.expires_at > now
 
 
-def role(tx: Tx, access: Access, identity: str) -> Role | None:
-    known = people.known(tx, identity) if not access.local else None
-    return access.role(identity, known.role if known is not None else None)
-
-
 def ordered(button: Meaning) -> Ordered | None:
     """None for what is no command of a conversation."""
     if button.action not in _COMMANDS:
         return None
     name, lane = _COMMANDS[button.action]
-    argument = "" if button.action is Action.STOP else f" {button.target}"
-    return Ordered(text=f"/{name}{argument}", command=name, lane=lane)
+    return Ordered(text=f"/{name} {button.target}", command=name, lane=lane)

@@ -161,7 +161,8 @@ class RunningTurn:
         except asyncio.CancelledError:
             if not self._scribe.closed and self._given_up_s is None:
                 self._fail("agent_failed", AgentError("the agent cancelled itself"))
-            raise
+            if self._given_up_s is None:
+                raise
         except (Exception, SystemExit) as error:  # noqa: BLE001  # agent: whatever it raises fails this turn only, and is logged
             if self._given_up_s is None:
                 self._fail(error.user_notice if isinstance(error, AgentError) else "agent_failed", error)
@@ -340,7 +341,7 @@ def _beginning(house: House, admitted: Admitted) -> Beginning:
         conversation=turn.conversation, turn=turn.id, role=deliveries.PREVIEW, part=1, address=turn.address,
         kind=turn.kind, text="",
     )  # fmt: skip
-    if not house.policies.manners(turn.address.bot).stop_button:
+    if not house.policies.manners(turn.address.bot).stop_button or house.button_ids(turn.address.bot) is None:
         return Beginning(parcel=parcel)
     return Beginning(parcel=parcel, post=partial(_post_stoppable, house, turn), drafts=False)
 

@@ -61,13 +61,13 @@ def add(tx: Tx, button: Meaning) -> None:
 
 def find(tx: Tx, button: str) -> Meaning | None:
     """None where it was used, has expired long ago, or never was."""
-    row = tx.one(_GET, id=button)
+    row = tx.one(_GET, id=button) if button.isascii() and button.isalnum() else None
     return None if row is None else _from_row(row)
 
 
-def use(tx: Tx, question: str) -> None:
-    """Its question is answered: neither it nor the ones beside it are good any more."""
-    tx.run(_USE, row=question)
+def use(tx: Tx, question: str) -> bool:
+    """Its question is answered: neither it nor the ones beside it are good any more. False: they were not, any more."""
+    return tx.run(_USE, row=question) > 0
 
 
 def forget(tx: Tx, at: datetime, most: int) -> int:

@@ -10,8 +10,8 @@ from sqlalchemy.sql.elements import ClauseElement
 from core.store import conversations
 from core.store.conversations import Conversation, ConversationId
 from core.store.sql import Sql, Tx, insert, integer, text, to_us
+from core.store.tables import buttons, deliveries, inbox, keys, moves
 from core.store.tables import conversations as conversations_table
-from core.store.tables import keys, moves
 from core.vocabulary import BotName, ChatId
 
 MOST = 16
@@ -25,13 +25,35 @@ def _below(dialect: str) -> ClauseElement:
     return select(keys).where(known).order_by(keys.c.key)
 
 
-_INSERT = insert(moves, "bot", "chat", "was", "at", once=["bot", "chat"])
+_INSERT = insert(moves, "bot", "chat", "was", "at", once=["bot", "was"])
 _WAS = Sql(select(moves.c.was).where(moves.c.bot == text("bot"), moves.c.chat == text("chat")))
 _BELOW = Sql(_below)
 _RENAME = Sql(update(keys).where(keys.c.key == text("row")).values(key=text("to")))
 _LEAD = Sql(update(keys).where(keys.c.key == text("row")).values(conversation_id=integer("to")))
 _READDRESS = Sql(
     update(conversations_table).where(conversations_table.c.id == integer("row")).values(chat=text("to"))
+)  # fmt: skip
+
+
+_FORWARD = (
+    Sql(
+        update(inbox)
+        .where(inbox.c.state != "done", inbox.c.bot == text("of_bot"), inbox.c.chat == text("of_chat"))
+        .values(chat=text("to"))
+    ),
+    Sql(
+        update(deliveries)
+        .where(
+            deliveries.c.state.in_(("queued", "sending")), deliveries.c.bot == text("of_bot"),
+            deliveries.c.chat == text("of_chat"),
+        )
+        .values(chat=text("to"))
+    ),
+    Sql(
+        update(buttons)
+        .where(buttons.c.bot == text("of_bot"), buttons.c.chat == text("of_chat"))
+        .values(chat=text("to"))
+    ),
 )  # fmt: skip
 
 
@@ -42,12 +64,11 @@ def note(tx: Tx, bot: BotName, chat: ChatId, was: ChatId, at: datetime) -> None:
 
 def names_of(tx: Tx, bot: BotName, chat: ChatId) -> frozenset[ChatId]:
     """All ids that a chat had, with the one it has."""
-    found = [chat]
-    while len(found) < MOST and (row := tx.one(_WAS, bot=bot, chat=found[-1])) is not None:
-        before = ChatId(row.text("was"))
-        if before in found:
-            break
-        found.append(before)
+    found, latest = {chat}, [chat]
+    while latest and len(found) < MOST:
+        before = [ChatId(row.text("was")) for one in latest for row in tx.all(_WAS, bot=bot, chat=one)]
+        latest = [one for one in before if one not in found]
+        found.update(latest)
     return frozenset(found)
 
 
@@ -70,3 +91,9 @@ def readdress(tx: Tx, conversation: ConversationId, chat: ChatId) -> Conversatio
     """Answers to it go to another chat."""
     tx.run(_READDRESS, row=conversation, to=chat)
     return conversations.get(tx, conversation)
+
+
+def forward(tx: Tx, bot: BotName, was: ChatId, chat: ChatId) -> None:
+    """What waits for the chat, in or out, waits under its new id; buttons in it are pressed there."""
+    for sql in _FORWARD:
+        tx.run(sql, of_bot=bot, of_chat=was, to=chat)

@@ -21,7 +21,7 @@ _STORED = Sql(
 _c, _s = conversations.c, sessions.c
 _DIRECT = Sql(
     select(conversations)
-    .join(sessions, _s.id == _c.session_id)
+    .join(sessions, _s.conversation_id == _c.id)
     .join(participants, participants.c.session_id == _s.id)
     .where(participants.c.identity == text("identity"), _c.kind == "direct", _c.bot == text("bot"))
     .order_by(_s.touched_at.desc(), _s.id.desc())

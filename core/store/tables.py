@@ -357,11 +357,12 @@ moves = Table(
     "moves",
     metadata,
     Column("bot", Text, primary_key=True),
-    Column("chat", Text, primary_key=True),
-    Column("was", Text, nullable=False),
+    Column("was", Text, primary_key=True),
+    Column("chat", Text, nullable=False),
     Column("at", BigInteger, nullable=False),
+    Index("moves_by_chat", "bot", "chat"),
 )
-"""Which id a chat had before the one it has."""
+"""Which id a chat has after the one that it had."""
 
 never = Table(
     "never",

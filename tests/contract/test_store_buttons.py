@@ -57,17 +57,11 @@ async def test_nothing_else_finds_it(store: Store, forged: str) -> None:
     assert await found(store, forged) is None
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/store/buttons.py find: what can't be stored is asked for all the same; a "
-    "press with such data fails its whole batch for ever",
-)
 @pytest.mark.parametrize("forged", ["\ud800", "B1\ud83d"])
 async def test_what_can_not_be_stored_is_not_found(store: Store, forged: str) -> None:
     assert await found(store, forged) is None
 
 
-@pytest.mark.xfail(strict=True, reason="core/store/buttons.py find: PostgreSQL takes no NUL")
 async def test_neither_is_what_no_text_of_postgresql_holds(postgres_store: Store) -> None:
     assert await found(postgres_store, "B1\0") is None
 
@@ -112,7 +106,7 @@ TWO_STEPS = "core/desk/intake.py _press, core/store/buttons.py use: looked up an
 
 @pytest.mark.parametrize(
     "which",
-    ["sqlite_store", pytest.param("postgres_store", marks=pytest.mark.xfail(strict=True, reason=TWO_STEPS))],
+    ["sqlite_store", "postgres_store"],
 )
 async def test_of_many_presses_at_once_one_counts(request: pytest.FixtureRequest, which: str) -> None:
     store: Store = request.getfixturevalue(which)

@@ -18,6 +18,8 @@ class Dialogue(ABC):
 
     bot: str
     """As it is configured."""
+    ordered = True
+    """It is one conversation."""
 
     def __init__(self, place: str, thread: str | None = None) -> None:
         """As the store spells the chat, and the thread in it."""
@@ -34,6 +36,9 @@ class Dialogue(ABC):
 
     def mark_of(self, message: str) -> str:
         return self.said[message]
+
+    def message_of(self, mark: str) -> str:
+        return next(message for message, its in self.said.items() if its == mark)
 
     def say(self, kind: str) -> str:
         """A message for the agent; its mark is unique."""
@@ -54,6 +59,10 @@ class Dialogue(ABC):
     @abstractmethod
     def texts(self) -> tuple[str, ...]:
         """The bot's messages, as they can be read now."""
+
+    @abstractmethod
+    def waited_s(self, mark: str) -> float | None:
+        """By the platform's clock, from a message to its whole answer's first appearance; None if there is none."""
 
     @abstractmethod
     def press(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tests.crash.dialogue import Ahead, Dialogue, Kept
+from tests.fakes.agents_crash import closing
 from tests.fakes.discord import Channel as DiscordChannel
 from tests.fakes.discord import GatewayRules, ThreadedDiscordServer
 from tests.fakes.discord import Message as DiscordMessage
@@ -65,6 +66,11 @@ class DiscordTalk(Dialogue):
     @property
     def texts(self) -> tuple[str, ...]:
         return tuple(one.content for one in self._shown)
+
+    def waited_s(self, mark: str) -> float | None:
+        """https://docs.discord.com/developers/reference#snowflakes: milliseconds, 22 bits up."""
+        answer = next((one.id for one in self._shown if closing(mark) in one.content), None)
+        return None if answer is None else ((answer >> 22) - (int(self.message_of(mark)) >> 22)) / 1000
 
     @property
     def buttons(self) -> int:
@@ -170,6 +176,7 @@ class SlackTalk(Dialogue):
         self._channel = channel
         self._people = people
         self._root = root
+        self.ordered = channel.kind == "im" or root is not None  # in a channel each question begins a thread
         self._number = platform.number()
 
     @property
@@ -186,13 +193,16 @@ class SlackTalk(Dialogue):
 
     @property
     def _shown(self) -> tuple[SlackMessage, ...]:
-        shown = self._server.from_bot(self._channel, thread=self._root)
-        return shown if self._root is not None else tuple(one for one in shown if not one.is_reply)
+        return self._server.from_bot(self._channel)
 
     @property
     def texts(self) -> tuple[str, ...]:
         """Said in blocks; the text beside them is for notifications, and cut short."""
         return tuple(_words(one) for one in self._shown)
+
+    def waited_s(self, mark: str) -> float | None:
+        answer = next((one.ts for one in self._shown if closing(mark) in _words(one)), None)
+        return None if answer is None else float(answer) - float(self.message_of(mark))
 
     @property
     def buttons(self) -> int:
@@ -268,9 +278,10 @@ groups = [{groups}]
         return SlackTalk(self, self._channel(people), people)
 
     def threaded(self, people: Sequence[Person]) -> SlackTalk:
-        """A thread in a channel of its own, below something that was not said to the bot."""
+        """A thread in a channel of its own, below a file: words there would be quoted to the agent."""
         channel = self._channel(people)
-        return SlackTalk(self, channel, people, self.server.say(channel, people[0], "good morning"))
+        shown = self.server.file(people[0], "plan.txt", b"Boats at noon.")
+        return SlackTalk(self, channel, people, self.server.say(channel, people[0], "", files=[shown]))
 
     def _channel(self, people: Sequence[Person]) -> SlackChannel:
         channel = self.server.channel(f"room-{len(self.channels)}", members=people)

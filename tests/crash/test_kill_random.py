@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import text as verbatim
 
 from core.store.sql import Sql
-from tests.crash.scene import INTERRUPTED, ROUNDS, Scene, Talk
+from tests.crash.dialogue import Dialogue
+from tests.crash.scene import INTERRUPTED, ROUNDS, Scene, Stage
 
 pytestmark = pytest.mark.crash
 
@@ -49,11 +50,11 @@ def die_at_random(scene: Scene, chance: random.Random) -> None:
     scene.daemon.kill()
 
 
-def audit_talk(scene: Scene, talk: Talk) -> None:
+def audit_talk(scene: Stage, talk: Dialogue) -> None:
     """Each message was answered, or its person was told what became of it."""
     with scene.daemon.reading() as tx:
         turns = {row.text("text").partition(" ")[2]: row for row in tx.all(_TURNS)}
-        unknown = " ".join(row.text("text") for row in tx.all(_UNKNOWN, chat=str(talk.chat.id)))
+        unknown = " ".join(row.text("text") for row in tx.all(_UNKNOWN, chat=talk.place))
     interrupted = 0
     for mark in talk.marks:
         match turns[mark].text("state"):

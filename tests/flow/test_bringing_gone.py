@@ -12,6 +12,7 @@ from typing import TypeVar
 import pytest
 from sqlalchemy import select
 
+from core.desk.porter import FETCH_S
 from core.errors import StoreFull
 from core.store.engine import Unit
 from core.store.files import Incoming
@@ -19,10 +20,10 @@ from core.store.sql import Sql
 from core.store.tables import inbox
 from tests.flow.asking import verb
 from tests.flow.conftest import Furnish
-from tests.flow.files import MIB, FilingBot, attached, bot_of, bring, file, on_disk, picture, png
+from tests.flow.files import MIB, FilingBot, attached, bot_of, bring, file, on_disk, parcels, picture, png
 from tests.flow.house import House
 from tests.flow.reloading import Reloaded
-from tests.flow.test_forgetting import forget, holders
+from tests.flow.test_forgetting import forget, holders, settle
 
 T = TypeVar("T")
 
@@ -67,6 +68,35 @@ async def test_files_go_with_their_session(filing: House, how: str) -> None:
     await filing.chores.tidy()
     await filing.chores.log()
     assert holders(filing) == []
+
+
+async def test_who_is_forgotten_leaves_no_name_of_a_file(filing: House) -> None:
+    bot_of(filing).holds("d", SECRET)
+    await bring(filing, "keep this", file("d", name="plan.txt"))
+    await filing.say("/export")
+    await forget(filing)
+    assert [files for _, files in await parcels(filing) if files is not None] == []
+    assert await attached(filing) == []
+
+
+async def test_who_is_forgotten_while_a_file_comes_leaves_nothing(filing: House) -> None:
+    source = bot_of(filing).holds("d", SECRET)
+    source.gate = asyncio.Event()
+    await filing.say("hello")
+    await filing.say("/forget")
+    await filing.advance(20)
+    said = await bring(filing, "keep this", file("d", name="plan.txt"))
+    await filing.say("/forget yes")
+    await filing.advance(FETCH_S + 5)
+    await settle(filing)
+    source.gate.set()
+    await filing.idle()
+    assert await filing.fate(said) is not None
+    assert source.open == 0
+    age(filing)
+    await filing.chores.files()
+    assert on_disk(filing) == []
+    assert await attached(filing) == []
 
 
 async def test_a_file_that_another_session_has_stays(filing: House) -> None:

@@ -332,3 +332,21 @@ async def test_a_bot_that_is_gone_keeps_files_for_when_it_is_back(filing: House)
     source.gate.set()
     await filing.ended(said)
     assert filing.stage.texts[-1] == "look\n[image cat.png]"
+
+
+DRAINING = "mailbox.still: a fetch under way counts as work, and holds up every stop for drain_s"
+
+
+@pytest.mark.parametrize("hangs", [False, pytest.param(True, marks=pytest.mark.xfail(strict=True, reason=DRAINING))])
+async def test_a_desk_that_ends_does_not_wait_for_files(filing: House, hangs: bool) -> None:
+    """The next start fetches them: whatever hangs would hold up every stop for as long as it may."""
+    source = bot_of(filing).holds("d", b"words")
+    source.gate = asyncio.Event() if hangs else None
+    await bring(filing, "read", file("d", name="a.txt"))
+    filing.desk.stop_intake()
+    draining = asyncio.create_task(filing.desk.drain(60))
+    await filing.advance(0.5)
+    over = draining.done()
+    await filing.advance(60)
+    await draining
+    assert over

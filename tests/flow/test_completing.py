@@ -145,7 +145,7 @@ async def test_guests_who_may_speak_are_offered_theirs_too(furnish: Furnish) -> 
 
 @pytest.mark.xfail(
     strict=True,
-    reason="core/desk/completing.py complete: who may speak in a listed group has no role, where direct chats are not open",
+    reason="core/desk/completing.py complete: who may speak in a listed group only has no role",
 )
 async def test_guests_of_a_listed_group_are_offered_what_is_theirs_there(furnish: Furnish) -> None:
     house = await furnish(AdminBot(), **PAIRED)

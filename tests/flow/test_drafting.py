@@ -122,10 +122,6 @@ async def test_a_bot_that_has_no_drafts_after_all_goes_on_by_edits(furnish: Furn
     assert await house.deliveries() == [("sent", "reply")]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/delivery/preview.py _draft: the capability is asked before the wait, not before the call",
-)
 async def test_no_draft_is_shown_once_a_bot_has_none(furnish: Furnish) -> None:
     house = await drafting(furnish)
     await house.say("grow")
@@ -137,10 +133,6 @@ async def test_no_draft_is_shown_once_a_bot_has_none(furnish: Furnish) -> None:
     assert len(drafts(house)) == shown
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/delivery/preview.py _draft: what could not be shown is not tried again until more is said",
-)
 async def test_what_a_flood_kept_back_is_shown_when_it_is_over(furnish: Furnish) -> None:
     house = await drafting(furnish)
     await house.say("grow")
@@ -221,7 +213,6 @@ async def test_with_a_stop_button_there_is_a_message_in_place_of_drafts(furnish:
     assert house.seen() == [WHOLE]
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/turn.py _beginning: drafts go also where there can be no button")
 async def test_a_stop_button_that_the_platform_has_not_takes_no_drafts_away(furnish: Furnish) -> None:
     house = await furnish(
         ButtonBot(capabilities=replace(DRAFTING, buttons=False)), bots={"main": {"stop_button": True}}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from core.store import buttons, people
 from core.vocabulary import Verdict
 from tests.flow.asking import verb
@@ -146,11 +144,6 @@ async def test_what_a_stranger_is_called_can_not_pass_for_ours(furnish: Furnish)
     assert len(question) < 200
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/store/owners.py _DIRECT: only who took part in the present session is "
-    "found, and after /reset nobody has",
-)
 async def test_an_owner_who_has_just_reset_is_asked_too(furnish: Furnish) -> None:
     house = await with_owner(furnish)
     await house.say("/reset", user=OWNER)
@@ -178,10 +171,6 @@ async def test_who_is_no_owner_any_more_lets_nobody_in(furnish: Furnish) -> None
     assert await house.store.read(lambda tx: people.known(tx, "telegram:7")) is None
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/desk/intake.py _press: what is refused has used up the other owners' buttons",
-)
 async def test_the_press_of_one_who_is_no_owner_any_more_leaves_the_others_theirs(furnish: Furnish) -> None:
     house = await with_owner(furnish)
     person = await stored_owner(house)

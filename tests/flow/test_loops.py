@@ -126,7 +126,6 @@ COUNTED = (
 )
 
 
-@pytest.mark.xfail(strict=True, reason=COUNTED)
 async def test_what_a_bot_says_to_nobody_does_not_use_up_what_it_may_say_to_us(furnish: Furnish) -> None:
     """A bot that brings the news writes all day in the same channel."""
     house = await furnish(AdminBot(), **HEARD)
@@ -135,7 +134,6 @@ async def test_what_a_bot_says_to_nobody_does_not_use_up_what_it_may_say_to_us(f
     assert (await beep(house)).receipt.verdict is Verdict.ACCEPTED
 
 
-@pytest.mark.xfail(strict=True, reason=COUNTED)
 async def test_what_comes_again_is_counted_once(furnish: Furnish) -> None:
     house = await furnish(AdminBot(), **HEARD)
     said = await beep(house)
@@ -144,7 +142,6 @@ async def test_what_comes_again_is_counted_once(furnish: Furnish) -> None:
     assert (await beep(house)).receipt.verdict is Verdict.ACCEPTED
 
 
-@pytest.mark.xfail(strict=True, reason=COUNTED)
 async def test_what_the_store_refused_is_not_counted(furnish: Furnish) -> None:
     house = await furnish(AdminBot(), **HEARD)
     message = house.group_message("beep", user="900", is_bot=True)

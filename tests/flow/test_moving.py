@@ -228,7 +228,6 @@ async def test_what_waits_and_runs_when_the_chat_moves_is_answered_under_the_new
     assert house.seen(GROUP) == []
 
 
-@pytest.mark.xfail(strict=True, reason=OLD_ID)
 async def test_a_delivery_that_waits_for_the_old_id_goes_to_the_new_one(house: House) -> None:
     house.bot.fail(GROUP, Unreachable("nobody is there"))
     await house.say_in_group("hello")
@@ -238,10 +237,6 @@ async def test_a_delivery_that_waits_for_the_old_id_goes_to_the_new_one(house: H
     assert house.seen(NEW) == ["re: hello", "re: after"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/desk/admit.py admit: speak_from takes the address of a row from before the move",
-)
 async def test_a_row_from_before_the_move_does_not_lead_back_to_the_old_id(house: House) -> None:
     house.stage.on("slow", house.stage.waits())
     await house.say_in_group("slow")
@@ -253,7 +248,6 @@ async def test_a_row_from_before_the_move_does_not_lead_back_to_the_old_id(house
     assert (await house.conversation(f"main/group/{NEW}")).address.chat == NEW
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/moving.py move: buttons keep the old id")
 async def test_a_question_that_is_open_when_the_chat_moves_can_be_answered_by_its_buttons(furnish: Furnish) -> None:
     house = await furnish(ButtonBot())
     paying = Paying()
@@ -274,9 +268,6 @@ async def test_a_question_that_is_open_when_the_chat_moves_can_be_answered_by_it
     assert paying.paid == ["1"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="core/store/moves.py note: of two chats that become one, the second is not known"
-)
 async def test_two_chats_that_become_one_are_both_known_by_it(house: House) -> None:
     await move(house, STRANGE, NEW)
     await move(house, GROUP, NEW)

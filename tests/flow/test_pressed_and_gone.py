@@ -6,8 +6,6 @@ import gc
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-import pytest
-
 from core.errors import FloodWait, NotSent, Rejected
 from tests.flow.bot import Fault
 from tests.flow.conftest import Furnish
@@ -50,7 +48,6 @@ def all_gates(house: House, *, set_: bool) -> None:
             gate.clear()
 
 
-@pytest.mark.xfail(strict=True, reason=STOPPED)
 async def test_an_answer_that_was_stopped_by_its_button(furnish: Furnish) -> None:
     house = await furnish(ButtonBot(), bots={"main": {"stop_button": True}})
     house.stage.on("slow", house.stage.waits(before=("word ",)))
@@ -105,7 +102,6 @@ async def test_a_session_that_was_brought_back(furnish: Furnish) -> None:
     assert await left(house, episode) == {}
 
 
-@pytest.mark.xfail(strict=True, reason=DRAFTED)
 async def test_drafts(furnish: Furnish) -> None:
     house = await furnish(ButtonBot(capabilities=DRAFTING))
     await growing(house)
@@ -120,7 +116,6 @@ async def test_drafts(furnish: Furnish) -> None:
     assert await left(house, episode) == {}
 
 
-@pytest.mark.xfail(strict=True, reason=DRAFTED)
 async def test_drafts_that_failed(furnish: Furnish) -> None:
     house = await furnish(ButtonBot(capabilities=DRAFTING))
     await growing(house)
@@ -137,7 +132,6 @@ async def test_drafts_that_failed(furnish: Furnish) -> None:
     assert await left(house, episode) == {}
 
 
-@pytest.mark.xfail(strict=True, reason=STOPPED)
 async def test_drafts_that_were_stopped(furnish: Furnish) -> None:
     house = await furnish(ButtonBot(capabilities=DRAFTING))
     await growing(house)

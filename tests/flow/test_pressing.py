@@ -77,7 +77,6 @@ async def test_a_redelivered_press_does_nothing_more_and_says_the_same(furnish: 
     assert len([text for text in house.seen() if text.startswith("Back in")]) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/intake.py _press: whatever comes again is told that it is done")
 async def test_a_refused_press_says_that_also_when_it_comes_again(furnish: Furnish) -> None:
     house = await furnish(ButtonBot(), **IDLE)
     await announced(house)
@@ -111,7 +110,7 @@ async def test_forged_data_means_nothing(furnish: Furnish, data: str) -> None:
     "data",
     [
         "a\0b",
-        pytest.param("\ud800", marks=pytest.mark.xfail(strict=True, reason="core/desk/pressing.py: not storable")),
+        "\ud800",
     ],
 )
 async def test_data_that_no_database_takes_does_not_hold_up_what_came_with_it(furnish: Furnish, data: str) -> None:
@@ -324,7 +323,6 @@ async def test_explain_tells_what_became_of_a_press(furnish: Furnish) -> None:
 UNMENDED = "core/desk/intake.py _press: a press is not judged by the gate; only a block is looked at"
 
 
-@pytest.mark.xfail(strict=True, reason=UNMENDED)
 @pytest.mark.parametrize("change", [{"access": {"direct": "off"}}, {"access": {"direct": "allow"}}])
 async def test_whoever_may_not_speak_any_more_may_not_press_either(furnish: Furnish, change: dict[str, object]) -> None:
     house = await furnish(ButtonBot(), **IDLE)
@@ -336,7 +334,6 @@ async def test_whoever_may_not_speak_any_more_may_not_press_either(furnish: Furn
     assert house.seen() == before
 
 
-@pytest.mark.xfail(strict=True, reason=UNMENDED)
 async def test_in_a_group_that_is_not_listed_any_more_nothing_can_be_pressed(furnish: Furnish) -> None:
     house = await furnish(ButtonBot(), **IDLE)
     data = await announced(house, group=True)
@@ -347,10 +344,6 @@ async def test_in_a_group_that_is_not_listed_any_more_nothing_can_be_pressed(fur
     assert house.seen(GROUP) == before
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/desk/intake.py _press: the button is bound to a conversation, not to where its chat leads now",
-)
 async def test_resume_brings_back_what_is_talked_in_from_then_on(furnish: Furnish) -> None:
     """Since the announcement the person was linked to another, whose conversation both have."""
     house = await furnish(ButtonBot(), session={**IDLE["session"], "dm_scope": "person"}, access={"direct": "pairing"})

@@ -270,11 +270,6 @@ async def test_a_long_call_is_shown_whole_with_its_buttons_at_its_end(furnish: F
     assert "/approve" in messages[-1].text
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/desk/consent.py SHOWN_CHARS: what stands behind 3000 characters is not "
-    "shown, though it can be allowed",
-)
 @pytest.mark.parametrize(
     "hiding",
     [{**{f"note {number}": "x" * 300 for number in range(10)}, "to": "Mallory"}, {"x" * 3000: 1, "to": "Mallory"}],
@@ -294,10 +289,6 @@ async def test_arguments_that_are_no_object_are_asked_about_all_the_same(furnish
     assert house.seen()[-1] == "gone on"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/desk/consent.py _indented: RecursionError is no ValueError, and the turn is never recorded",
-)
 async def test_arguments_too_deep_to_be_read_do_not_hold_up_the_conversation(furnish: Furnish) -> None:
     house = await furnish(ButtonBot())
     house.stage.on("pay", Asking("[" * 2_000 + "]" * 2_000))
@@ -317,7 +308,6 @@ async def test_after_another_configuration_the_answer_still_counts_for_those_who
     assert paying.paid == ["1"]
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/intake.py _press: a press is not judged by the gate")
 async def test_whoever_may_not_speak_any_more_allows_nothing(furnish: Furnish) -> None:
     house = await furnish(ButtonBot())
     paying = Paying()

@@ -137,9 +137,6 @@ async def test_what_waits_is_closed_with_the_answer_as_by_the_command(furnish: F
     assert house.seen()[1].startswith("Stopped. 1 ")
 
 
-@pytest.mark.xfail(
-    strict=True, reason="core/desk/pressing.py ordered: the command does not name the turn that it stops"
-)
 async def test_a_press_that_meets_the_end_of_its_turn_drops_nothing_that_waits(furnish: Furnish) -> None:
     """Its row is stored while the turn runs; before anybody carries it out the turn ends by itself."""
     house = await furnish(ButtonBot(), **STOPPABLE)

@@ -59,10 +59,6 @@ async def test_what_is_only_answered_at_once_makes_no_thread_its_own(house: Hous
     assert (await murmur(house, "psst")).receipt.verdict is Verdict.IGNORED
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/desk/intake.py _judge: a conversation without a session counts, and any command makes one",
-)
 @pytest.mark.parametrize("command", ["/stop", "/title x", "/undo"])
 async def test_a_command_that_somebody_meant_for_another_bot_makes_no_thread_its_own(
     house: House, command: str

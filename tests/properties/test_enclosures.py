@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.desk.bringing import words
@@ -41,6 +41,7 @@ quotes = st.builds(Quote, name=any_text, text=any_text, forwarded=st.booleans())
 enclosed = st.builds(Enclosed, files=st.lists(enclosures, max_size=5).map(tuple), quote=st.none() | quotes)
 
 
+@settings(deadline=None)
 @given(enclosed)
 def test_what_is_kept_comes_back(brought: Enclosed) -> None:
     kept = written(brought)
@@ -51,6 +52,7 @@ def test_what_is_kept_comes_back(brought: Enclosed) -> None:
 
 
 @pytest.mark.xfail(strict=True, reason="enclosures._file leaves out what equals False: a size of 0, and an empty ref")
+@settings(deadline=None)
 @given(attachments.map(lambda one: replace(one, size=0)) | attachments.map(lambda one: replace(one, ref="")))
 @example(Attachment(kind=FileKind.FILE, ref="r", name="", media_type="", size=0))
 def test_so_does_what_is_nothing(attachment: Attachment) -> None:
@@ -58,6 +60,7 @@ def test_so_does_what_is_nothing(attachment: Attachment) -> None:
     assert read(written(brought)) == brought
 
 
+@settings(deadline=None)
 @given(enclosed)
 def test_what_another_version_adds_is_left_aside(brought: Enclosed) -> None:
     kept = written(brought)
@@ -70,6 +73,7 @@ def test_what_another_version_adds_is_left_aside(brought: Enclosed) -> None:
     assert read(json.dumps(told)) == brought
 
 
+@settings(deadline=None)
 @given(st.text(max_size=50).filter(str.strip), enclosed)
 def test_words_lose_nothing(text: str, brought: Enclosed) -> None:
     said = words(replace(row(text), enclosed=brought))
@@ -85,6 +89,7 @@ def test_words_lose_nothing(text: str, brought: Enclosed) -> None:
         assert all(line in said for line in quoted)
 
 
+@settings(deadline=None)
 @given(enclosed)
 def test_a_quote_stays_a_quote(brought: Enclosed) -> None:
     """Every line of it is marked as one."""

@@ -76,4 +76,4 @@ def test_a_button_becomes_a_command_of_the_table_with_its_lane(action: Action, t
     assert parsed is not None
     assert parsed.command == BY_NAME[order.command]
     assert parsed.command.lane is order.lane
-    assert parsed.argument == ("" if action is Action.STOP else str(target))
+    assert parsed.argument == str(target)

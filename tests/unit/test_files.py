@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from pydantic_ai.messages import BinaryContent, BinaryImage, ToolReturnPart
@@ -53,6 +53,7 @@ def test_a_file_that_can_not_be_written_leaves_nothing(tmp_path: Path) -> None:
         Files(tmp_path / "files").put(b"x")
 
 
+@settings(deadline=None)  # it waits for the disk, or for whoever else works on the machine
 @given(st.lists(st.binary(max_size=50), max_size=4), st.text(max_size=20))
 def test_a_result_with_files_comes_back_as_it_was(blobs: list[bytes], said: str) -> None:
     adapter = TypeAdapter(ToolReturnPart)
@@ -81,6 +82,7 @@ def kept_in(root: Path) -> list[Path]:
     return [path for path in root.rglob("*") if path.is_file()]
 
 
+@settings(deadline=None)  # it waits for the disk, or for whoever else works on the machine
 @given(st.lists(st.binary(max_size=300), max_size=8))
 def test_pieces_are_kept_as_the_whole_is(pieces: list[bytes]) -> None:
     with TemporaryDirectory() as folder:

@@ -175,3 +175,19 @@ async def test_a_malformed_event_is_stored_as_refused_and_stops_nothing(discord:
         await desk.until(lambda: bool(desk.messages))
     assert [type(one).__name__ for one in desk.heard] == ["Malformed", "Message"]
     assert desk.heard[0].event == "77"
+
+
+async def test_a_channel_that_can_not_be_asked_for_is_asked_again_or_given_up(discord: World) -> None:
+    server = discord.server
+    author: JsonObject = {"id": str(discord.ada.id), "username": "ada"}
+    thread = server.thread(discord.channel, discord.ada, "old")
+    server.archive(thread)
+    async with serving(discord) as (_, desk):
+        server.answer_error("get_channel", 503, 0, "busy")
+        for number, channel in ((77, thread.id), (78, 123456)):
+            ids: JsonObject = {"id": str(number), "channel_id": str(channel), "guild_id": str(discord.guild.id)}
+            server.raw_event("MESSAGE_CREATE", {**ids, "type": 0, "author": author, "content": f"{number}"})
+        server.say(discord.dm, discord.ada, "behind them")
+        discord.clock.advance(await discord.clock.asleep(1))
+        await heard(desk, 2)
+    assert [one.text for one in desk.messages] == ["77", "behind them"]

@@ -134,7 +134,7 @@ def test_a_revoked_token_is_not_kept(home: Home, discord: ThreadedDiscordServer)
 def test_an_app_token_that_opens_nothing_is_not_kept(home: Home, slack: ThreadedSlackServer) -> None:
     done = init_slack(home, slack, "", "xapp-1-A0-wrong")
     assert (done.returncode, home.files) == (1, {})
-    assert "app_token: " in done.stderr
+    assert "[bots.slack] app_token: " in done.stderr
     assert "xapp-1-A0-wrong" not in done.stdout + done.stderr
 
 
@@ -156,10 +156,10 @@ def test_somebody_is_led_through_slack(home: Home, slack: ThreadedSlackServer) -
         asked.until('"socket_mode_enabled": true')
         asked.answer(BOT_TOKEN, slack.bot.token)
         asked.answer(APP_TOKEN, "not one")
-        asked.until("App_token: this is no app-level token")
+        asked.until("App-level token of the app: this is no app-level token")
         asked.answer(APP_TOKEN, "xapp-1-A0-wrong")
         asked.until("this is @frontdesk")
-        asked.until("App_token: ")
+        asked.until("[bots.slack] app_token: ")
         asked.answer(APP_TOKEN, slack.bot.app_token)
         asked.answer(MODEL, "none")
         asked.until(OWNER)
@@ -211,6 +211,14 @@ def test_the_manifest_is_printed_without_config_and_daemon(home: Home) -> None:
     assert told["settings"]["socket_mode_enabled"] is True
     assert "reset" in told["features"]["slash_commands"][0]["usage_hint"]
     assert not home.state.exists()
+
+
+def test_the_app_is_called_as_the_desk_unless_its_config_can_not_be_read(home: Home) -> None:
+    home.config.parent.mkdir(parents=True)
+    for text, name in (('[desk]\nname = "Bakery"\n', "Bakery"), ('[desk]\nnaem = "x"\n', "Frontdesk")):
+        home.config.write_text(text)
+        told = json.loads(home.call("manifest", "slack").stdout)
+        assert told["display_information"]["name"] == name
 
 
 def test_whoever_needs_none_is_told_and_an_unknown_platform_is_wrong_usage(home: Home) -> None:

@@ -20,7 +20,8 @@ import pytest
 
 from bots.terminal.prompt import HINT
 from bots.terminal.rendering import finished, to_ansi
-from tests.wire.test_terminal import DEADLINE_S, ROOT, answer_to, daemon, program
+from tests.wire.echo_desk import answer_to
+from tests.wire.test_terminal import DEADLINE_S, ROOT, daemon, program
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 _TOKEN: Final = re.compile(r"\x1b\[(?P<args>[?0-9;]*)(?P<verb>[A-Za-z])|(?P<char>.)", re.DOTALL)

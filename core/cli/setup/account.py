@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from config.draft import settings_of
 from config.faults import ConfigFaults
+from core.cli.manifest import USUAL_NAME
 from core.cli.platforms import paper_of
 from core.cli.setup.choices import Account
 from core.cli.setup.trying import UNTRIED, introduce, look, sentence, words_of
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from core.cli.setup.given import Given
     from core.cli.setup.handed import Handed
     from core.cli.setup.seat import Seat
-
-SHOWN_NAME: Final = "Frontdesk"
-"""As `[desk] name` is by default."""
 
 
 class AccountQuestions:
@@ -50,7 +48,7 @@ class AccountQuestions:
 
     def _explain_paper(self) -> None:
         asked = self._questions
-        text = paper_of(asked, SHOWN_NAME)
+        text = paper_of(asked, USUAL_NAME)
         if text is None:
             return
         self._seat.say(
@@ -94,8 +92,10 @@ class AccountQuestions:
         told = {option: f"this {words_of(ConfigFaults([one]))}" for option, one in by_option.items()}
         if not self._seat.asks:
             raise VerbFailed("; ".join(f"{self._flag(option)}: {words}" for option, words in told.items()), code=2)
+        titles = {secret.option: secret.title for secret in self._questions.secrets}
         for option, words in told.items():
-            self._seat.say(sentence(f"{option}: {words}" if len(account.secrets) > 1 else words))
+            several = len(account.secrets) > 1
+            self._seat.say(sentence(f"{titles.get(option, option)}: {words}" if several else words))
         return [option for option in account.secrets if option in told] or [*account.secrets]
 
     def _flag(self, option: str) -> str:
@@ -129,5 +129,4 @@ class AccountQuestions:
 
 
 def _told(finding: Finding) -> str:
-    what = finding.what.rpartition("] ")[2]
-    return f"{what}: {finding.detail}" + (f"; {finding.do}" if finding.do else "")
+    return f"{finding.what}: {finding.detail}" + (f"; {finding.do}" if finding.do else "")

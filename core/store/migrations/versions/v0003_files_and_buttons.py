@@ -31,7 +31,8 @@ def upgrade() -> None:
     op.create_table(
         "moves",
         sa.Column("bot", sa.Text(), primary_key=True),
-        sa.Column("chat", sa.Text(), primary_key=True),
-        sa.Column("was", sa.Text(), nullable=False),
+        sa.Column("was", sa.Text(), primary_key=True),
+        sa.Column("chat", sa.Text(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
     )
+    op.create_index("moves_by_chat", "moves", ["bot", "chat"])

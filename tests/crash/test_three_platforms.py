@@ -1,0 +1,100 @@
+"""One desk, three platforms and the terminal: random kills, lost answers, one platform after the other failing.
+
+None is lost, none is doubled, order is kept, and on Discord and Slack nobody is told that an answer may be missing.
+FRONTDESK_THREE_PEOPLE and FRONTDESK_THREE_MESSAGES make it longer.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from sqlalchemy import text as verbatim
+
+from core.store.sql import Sql
+from tests.crash.nursery import Nursery
+from tests.crash.scene import ROUNDS, UNKNOWN
+from tests.crash.test_kill_random import audit_talk
+from tests.crash.three import KINDS, NAMES, TROUBLES, Crowd, servers, told, waits_of
+
+pytestmark = pytest.mark.crash
+
+PEOPLE: Final = int(os.environ.get("FRONTDESK_THREE_PEOPLE", "24"))
+MESSAGES: Final = int(os.environ.get("FRONTDESK_THREE_MESSAGES", "240"))
+A_SECOND: Final = 12
+"""Messages of all people together; Slack takes four a second of a workspace."""
+KILLS: Final = 5
+PATIENCE_S: Final = 120.0
+
+_UNKNOWN_ON = Sql(verbatim("SELECT count(*) FROM deliveries WHERE state = 'unknown' AND bot = :bot"))
+
+
+@pytest.fixture
+def crowd(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Crowd]:
+    """Without the platforms' limits: a process that starts knows nothing of what was sent a moment ago."""
+    with servers(limits=False) as doubles:
+        made = Crowd(doubles, [PEOPLE // len(NAMES)] * len(NAMES), tmp_path, bot_nursery)
+        made.put_store(sqlite_template)
+        with made.daemon:
+            yield made
+
+
+@pytest.mark.parametrize("seed", range(max(1, ROUNDS // 3)))
+def test_killed_at_any_instant_while_platforms_fail(crowd: Crowd, seed: int) -> None:
+    chance = random.Random(seed)
+    crowd.start()
+    crowd.until_up()
+    crowd.greet()
+    crowd.settle_slowly(PATIENCE_S)
+    assert crowd.chat() == 1
+    in_peace(crowd, chance)
+    for number in range(KILLS):
+        kill_and_start(crowd, chance, number)
+    crowd.until_up()
+    assert crowd.chat() == 1
+    crowd.settle_slowly(PATIENCE_S)
+    audit(crowd)
+
+
+def in_peace(crowd: Crowd, chance: random.Random) -> None:
+    """Nobody is killed: what the others notice of one that fails is printed."""
+    count = MESSAGES // 4
+    said = crowd.talk_for(crowd.steps(count, chance), count / A_SECOND)
+    crowd.settle_slowly(PATIENCE_S)
+    crowd.doubles.fail("slack", "hanging")
+    beside = crowd.talk_for(crowd.steps(count, chance), count / A_SECOND)
+    crowd.doubles.end("slack")
+    crowd.settle_slowly(PATIENCE_S)
+    for name in NAMES:
+        print(f"{name}: {told(waits_of(said, name))}; while Slack hangs: {told(waits_of(beside, name))}")
+
+
+def kill_and_start(crowd: Crowd, chance: random.Random, number: int) -> None:
+    """Some is said, at some instant the process dies, some is said to nobody, and all the while one platform fails."""
+    failing, trouble = NAMES[number % len(NAMES)], chance.choice(TROUBLES)
+    count = MESSAGES // (4 * KILLS)
+    crowd.doubles.lose_answers()
+    crowd.doubles.fail(failing, trouble)
+    crowd.talk_for(crowd.steps(count, chance, (*KINDS, "tool", "work")), count / A_SECOND)
+    crowd.rest(chance.uniform(0.0, 0.4))
+    crowd.daemon.kill()
+    crowd.talk_for(crowd.steps(count, chance), count / A_SECOND)
+    crowd.start()
+    crowd.rest(chance.uniform(0.0, 1.0))
+    crowd.doubles.end(failing)
+
+
+def audit(crowd: Crowd) -> None:
+    crowd.audit({}, strays=KILLS)
+    for dialogue in crowd.dialogues:
+        audit_talk(crowd, dialogue)
+        if dialogue.bot != "telegram":
+            assert dialogue.count(UNKNOWN) == 0
+    with crowd.daemon.reading() as tx:
+        assert [tx.number(_UNKNOWN_ON, bot=name) for name in ("discord", "slack")] == [0, 0]
+    verified = crowd.daemon.call("db", "verify")
+    assert verified.returncode == 0, verified.stderr

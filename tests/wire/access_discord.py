@@ -1,0 +1,158 @@
+"""The access table's Discord."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from tests.fakes.discord import Call, Channel, GatewayRules, Message, ThreadedDiscordServer, User
+from tests.fakes.discord.acts import SayOptions
+from tests.fakes.telegram.images import png
+from tests.wire.access_stage import Room, Saying, Stage, Who
+
+_SOUND: Final = b"OggS" + bytes(60)
+
+
+class DiscordStage(Stage):
+    """A listed server and one that is not. What a thread is in is a channel of its own."""
+
+    platform = "discord"
+
+    def __init__(self, server: ThreadedDiscordServer) -> None:
+        self.server = server
+        self._users: dict[str, User] = {}
+        self._channels: dict[str, Channel] = {}
+        self._eve = server.person("eve")
+        self._ours = server.guild("Ours", [self._eve])
+        self._theirs = server.guild("Theirs")
+        self.listed = [str(self._ours.id)]
+
+    def table(self) -> dict[str, object]:
+        server = self.server
+        return {"token": server.token, "api_base": server.api_base, "gateway_url": server.gateway_url}
+
+    def person(self, name: str, *, robot: bool = False) -> Who:
+        user = self.server.person(name, is_bot=robot)
+        self._users[str(user.id)] = user
+        for guild in (self._ours, self._theirs):
+            self.server.join(guild, user)
+        return Who(id=str(user.id), identity=f"discord:{user.id}")
+
+    def rename(self, who: Who, name: str) -> None:
+        self._users[who.id] = self.server.rename(self._users[who.id], name.lower(), name)
+
+    def room(self, place: str, who: Who, host: Who) -> Room:
+        if place == "direct":
+            channel = self.server.dm(self._users[who.id])
+        else:
+            guild = self._theirs if place == "unlisted" else self._ours
+            channel = self.server.channel(guild, f"room-{len(self._channels)}")
+        self._channels[str(channel.id)] = channel
+        thread = ""
+        if place in ("ours", "other"):
+            opened = self.server.thread(channel, self._users[host.id])
+            thread = str(opened.id)
+            self._channels[thread] = opened
+        return Room(chat=str(channel.id), thread=thread, group=place != "direct")
+
+    def connected(self) -> bool:
+        return self.server.connected() and bool(self.server.commands())
+
+    def say(self, room: Room, who: Who, saying: Saying) -> str:
+        channel, user = self._here(room), self._users[who.id]
+        text = self._named(room, saying)
+        if saying.thing == "voice":
+            return str(self.server.say_aloud(channel, user, _SOUND).id)
+        options: SayOptions = {}
+        if saying.reply:
+            options["reply_to"] = self.server.sent(channel)[-1]
+        if saying.handed_on:
+            told = self.server.say(self.server.dm(self._eve, self._deaf()), self._eve, text)
+            options["forward"], text = told, ""
+        if saying.thing == "photo":
+            options["files"] = [("photo.png", png(90, 60))]
+        elif saying.thing == "file":
+            options["files"] = [("notes.txt", b"notes")]
+        return str(self.server.say(channel, user, text, **options).id)
+
+    def _deaf(self) -> User:
+        """A bot that never connects: what is said to it reaches nobody."""
+        if "deaf" not in self._users:
+            self._users["deaf"] = self.server.account("deaf")
+        return self._users["deaf"]
+
+    def _here(self, room: Room) -> Channel:
+        return self._channels[room.thread or room.chat]
+
+    def _named(self, room: Room, saying: Saying) -> str:
+        return f"<@{self.server.bot.id}> {saying.text}" if saying.named and room.group else saying.text
+
+    def edit(self, room: Room, message: str, text: str) -> None:
+        self.server.edit(self.server.message(int(message)), f"<@{self.server.bot.id}> {text}")
+
+    def pick(self, room: Room, who: Who, command: str) -> None:
+        self.server.command(self._users[who.id], self._here(room), command)
+
+    def button(self, room: Room) -> bool:
+        return self._with_button(room) is not None
+
+    def _with_button(self, room: Room) -> Message | None:
+        return next((one for one in self.server.sent(self._here(room)) if one.buttons), None)
+
+    def press(self, room: Room, who: Who) -> None:
+        message = self._with_button(room)
+        assert message is not None
+        self.server.press(self._users[who.id], message, next(iter(message.buttons)))
+
+    def say_as_nobody(self, room: Room, manner: str, who: Who, text: str) -> None:
+        self.server.say_by_webhook(self._here(room), "Hook", self._named(room, Saying(text=text, named=True)))
+
+    def come_and_go(self, room: Room, who: Who) -> None:
+        guild = self._ours if self._here(room).guild_id == self._ours.id else self._theirs
+        self.server.leave(guild, self._users[who.id])
+        self.server.join(guild, self._users[who.id])
+
+    def put_out_and_in(self, room: Room, who: Who) -> None:
+        raise NotImplementedError
+
+    def react(self, room: Room, who: Who) -> None:
+        self.server.react(self.server.sent(self._here(room))[-1], self._users[who.id], "👍")
+
+    def said(self, room: Room) -> Sequence[str]:
+        names = {room.chat, room.thread} - {""}
+        return [_shown(one) for name in sorted(names) for one in self.server.sent(int(name)) if _is_public(one)]
+
+    def whispered(self, room: Room) -> Sequence[str]:
+        names = {room.chat, room.thread} - {""}
+        found = [one for name in sorted(names) for one in self.server.sent(int(name)) if one.ephemeral]
+        return [_shown(one) for one in found if not one.deleted and _shown(one)]
+
+    def fetched(self, room: Room) -> int:
+        names = {room.chat, room.thread} - {""}
+        return sum(any(f"/attachments/{name}/" in call.path for name in names) for call in self._downloads)
+
+    @property
+    def _downloads(self) -> Sequence[Call]:
+        return self.server.calls_of("download")
+
+    @property
+    def problems(self) -> Sequence[object]:
+        return self.server.problems
+
+    def until(self, holds: Callable[[], bool], *, timeout_s: float) -> None:
+        self.server.until(holds, timeout_s=timeout_s)
+
+
+def _is_public(message: Message) -> bool:
+    return not message.deleted and not message.ephemeral
+
+
+def _shown(message: Message) -> str:
+    return message.content or " ".join(one.filename for one in message.now.attachments)
+
+
+@contextmanager
+def discord() -> Iterator[DiscordStage]:
+    with ThreadedDiscordServer(limits=None, gateway=GatewayRules(identify_every_s=0.0)) as server:
+        yield DiscordStage(server)

@@ -1,0 +1,142 @@
+"""The access table's Slack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from tests.fakes.slack import Channel, Message, Person, ThreadedSlackServer
+from tests.fakes.slack.people import SayOptions
+from tests.fakes.telegram.images import png
+from tests.wire.access_stage import Room, Saying, Stage, Who
+
+
+class SlackStage(Stage):
+    """Each place is a channel of its own; a thread begins below something that was not said to the bot."""
+
+    platform = "slack"
+
+    def __init__(self, server: ThreadedSlackServer) -> None:
+        self.server = server
+        self.listed = []
+        self._people: dict[str, Person] = {}
+        self._channels: dict[str, Channel] = {}
+
+    def table(self) -> dict[str, object]:
+        bot = self.server.bot
+        return {"bot_token": bot.token, "app_token": bot.app_token, "api_base": self.server.api_base.rstrip("/")}
+
+    def person(self, name: str, *, robot: bool = False) -> Who:
+        person = self.server.other_bot(name) if robot else self.server.person(name)
+        self._people[person.id] = person
+        return Who(id=person.id, identity=f"slack:{person.team_id}/{person.id}")
+
+    def rename(self, who: Who, name: str) -> None:
+        with self.server.platform.lock:
+            known = self.server.platform.people
+            known[who.id] = Person(id=who.id, team_id=known[who.id].team_id, name=name.lower(), real_name=name)
+
+    def room(self, place: str, who: Who, host: Who) -> Room:
+        mine, theirs = self._people[who.id], self._people[host.id]
+        if place == "direct":
+            channel = self.server.im(mine)
+        else:
+            channel = self.server.channel(f"room-{len(self._channels)}", members=[mine, theirs])
+        self._channels[channel.id] = channel
+        if place not in ("direct", "unlisted"):
+            self.listed.append(channel.id)
+        thread = self.server.say(channel, theirs, "good morning").ts if place in ("ours", "other") else ""
+        return Room(chat=channel.id, thread=thread, group=place != "direct")
+
+    def connected(self) -> bool:
+        return self.server.connected(2)
+
+    def say(self, room: Room, who: Who, saying: Saying) -> str:
+        channel, person = self._channels[room.chat], self._people[who.id]
+        text, options = self._named(room, saying), self._options(room)
+        if saying.handed_on:
+            options["extra"] = {"attachments": [{"is_share": True, "author_name": "Eve", "text": text, "id": 1}]}
+            text = ""
+        if saying.thing:
+            content = {"photo": png(90, 60), "file": b"notes", "voice": b"OggS" + bytes(60)}[saying.thing]
+            name = {"photo": "photo.png", "file": "notes.txt", "voice": "voice.ogg"}[saying.thing]
+            options["files"] = [self.server.file(person, name, content)]
+        return self.server.say(channel, person, text, **options).ts
+
+    def _options(self, room: Room) -> SayOptions:
+        return {"thread": room.thread} if room.thread else {}
+
+    def _named(self, room: Room, saying: Saying) -> str:
+        return f"<@{self.server.bot.user_id}> {saying.text}" if saying.named and room.group else saying.text
+
+    def edit(self, room: Room, message: str, text: str) -> None:
+        self.server.edit(self._channels[room.chat], message, f"<@{self.server.bot.user_id}> {text}")
+
+    def pick(self, room: Room, who: Who, command: str) -> None:
+        self.server.slash(self._channels[room.chat], self._people[who.id], "/frontdesk", command)
+
+    def button(self, room: Room) -> bool:
+        return any(_actions(one) for one in self.server.from_bot(room.chat))
+
+    def press(self, room: Room, who: Who) -> None:
+        message = next(one for one in self.server.from_bot(room.chat) if _actions(one))
+        self.server.click(room.chat, message.ts, self._people[who.id], _actions(message)[0])
+
+    def say_as_nobody(self, room: Room, manner: str, who: Who, text: str) -> None:
+        words, options = self._named(room, Saying(text=text, named=True)), self._options(room)
+        self.server.say(room.chat, self._people[who.id], words, **{**options, "subtype": "bot_message"})
+
+    def come_and_go(self, room: Room, who: Who) -> None:
+        self.server.leave(room.chat, self._people[who.id])
+        self.server.join(room.chat, self._people[who.id])
+
+    def put_out_and_in(self, room: Room, who: Who) -> None:
+        bot = self.server.as_person(self.server.bot)
+        self.server.leave(room.chat, bot)
+        self.server.join(room.chat, bot, inviter=self._people[who.id])
+
+    def react(self, room: Room, who: Who) -> None:
+        last = self.server.from_bot(room.chat)[-1]
+        self.server.react(room.chat, last.ts, self._people[who.id], "thumbsup")
+
+    def said(self, room: Room) -> Sequence[str]:
+        return [_shown(one) for one in self.server.from_bot(room.chat) if one.subtype != "channel_join"]
+
+    def whispered(self, room: Room) -> Sequence[str]:
+        return [one.text for one in self.server.ephemerals() if one.channel_id == room.chat]
+
+    def fetched(self, room: Room) -> int:
+        with self.server.platform.lock:
+            files = self.server.platform.files.values()
+            mine = {one.id for one in files if room.chat in one.channel_ids and one.user_id in self._people}
+        asked = [str(call.params) for method in ("download", "files.info") for call in self.server.calls_of(method)]
+        return sum(any(file in params for file in mine) for params in asked)
+
+    @property
+    def problems(self) -> Sequence[object]:
+        return self.server.problems
+
+    def until(self, holds: Callable[[], bool], *, timeout_s: float) -> None:
+        self.server.until(holds, timeout_s=timeout_s)
+
+
+def _shown(message: Message) -> str:
+    found = [str(block["text"]) for block in message.blocks if block["type"] == "markdown"]
+    return "\n".join(found) or message.text or " ".join(message.file_ids)
+
+
+def _actions(message: Message) -> list[str]:
+    listed = (block["elements"] for block in message.blocks if block["type"] == "actions")
+    return [
+        str(element["action_id"])
+        for elements in listed
+        if isinstance(elements, list)
+        for element in elements
+        if isinstance(element, dict)
+    ]
+
+
+@contextmanager
+def slack() -> Iterator[SlackStage]:
+    with ThreadedSlackServer(limits=None) as server:
+        yield SlackStage(server)
