@@ -176,7 +176,8 @@ def furnish(
     rules = rules_of(settings, approve_command)
     give_up_s = rules.stale.total_seconds()
     outbox = Outbox(store, bots, clock=clock, random=random, notices=notices, give_up_s=give_up_s)
-    porter = Porter(store, clock, random, bounds_of(settings))
+    full = FullDisk(bots, notices)
+    porter = Porter(store, clock, random, full, bounds_of(settings))
     return House(
         store=store,
         clock=clock,
@@ -191,7 +192,7 @@ def furnish(
             idle_s=settings.cache.idle_minutes * 60,
         ),
         live=Live(),
-        full=FullDisk(bots, notices),
+        full=full,
         slots=Slots(settings.desk.max_turns),
         pulse=Pulse(clock),
         access=access_of(settings, bots),

@@ -42,6 +42,7 @@ BOUNDARIES: Final = {
     "work aside": ("core/aside.py", "_do"),
     "instant command": ("core/desk/instants.py", "Instants._text"),
     "porter": ("core/desk/porter.py", "Porter._fetch"),
+    "porter, voices": ("core/desk/porter.py", "Porter._read"),
     "sign": ("core/desk/manners.py", "_shown"),
 }
 """Where everything may be caught, each with its reason at the line. A handler that ends in `raise` needs none."""

@@ -71,10 +71,16 @@ async def send_files(ctx: RunContext[Deps], paths: list[str], caption: str = "")
         caption: What stands under them.
     """
     roots = ctx.deps.roots
-    try:
-        names = await ctx.deps.crossing.ask(lambda turn: turn.desk.hand_over(paths, caption, roots))
-    except FileRefused as why:
-        raise ToolFailed(str(why)) from None
+
+    async def hand_over(turn: TurnContext) -> tuple[Sequence[str], str]:
+        try:
+            return await turn.desk.hand_over(paths, caption, roots), ""
+        except FileRefused as why:  # for the model; what `ask` raises would end the turn
+            return (), str(why)
+
+    names, refused = await ctx.deps.crossing.ask(hand_over)
+    if refused:
+        raise ToolFailed(refused)
     return f"Sent: {', '.join(names)}"
 
 

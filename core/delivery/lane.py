@@ -359,7 +359,7 @@ async def accepts(bot: Bot, posted: Posted) -> bool:
 async def hand_over(workshop: Workshop, bot: Bot, posted: Posted) -> Fate:
     """Give one part to the bot: an edit if the platform's id is known, else a send."""
     files = workshop.files_of(posted)
-    if len(files) < len(posted.files):
+    if len(files) < len(posted.files) and not posted.text.strip():
         return Rejected("a file of it is not kept any more")
     delivery = Delivery(
         id=posted.id, address=_address(posted), kind=posted.kind, text=posted.text, buttons=posted.buttons, files=files,

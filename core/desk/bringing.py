@@ -20,6 +20,11 @@ PICTURE = "binary"
 MIB = 1024 * 1024
 
 
+def _name(name: str) -> str:
+    """In one line, without what would end a mark of ours."""
+    return plain_line(name.replace("[", "(").replace("]", ")"), NAME_LIMIT)
+
+
 def is_empty(row: Waiting) -> bool:
     """Is there nothing left that could be answered?"""
     files = row.enclosed.files
@@ -43,7 +48,7 @@ def refers_to(row: Waiting) -> str:
 
 
 def _quoted(quote: Quote) -> str:
-    name = plain_line(quote.name, NAME_LIMIT)
+    name = _name(quote.name)
     if quote.forwarded:
         return f"[forwarded from {name}]" if name else "[forwarded]"
     text = storable(quote.text).strip()
@@ -59,7 +64,7 @@ def _line(file: Enclosure) -> str:
         return ""
     if kind is FileKind.VOICE and file.text is not None:
         return f"[voice] {file.text}"
-    name = plain_line(file.attachment.name, NAME_LIMIT)
+    name = _name(file.attachment.name)
     named = f"{kind} {name}" if name else str(kind)
     return f"[{named}: not received]" if file.fault else f"[{named}]"
 
@@ -70,8 +75,8 @@ def faults(row: Waiting, notices: Notices) -> str:
 
 
 def _fault(file: Enclosure, notices: Notices) -> str:
-    name = plain_line(file.attachment.name, NAME_LIMIT) or notices.say("file_nameless")
-    return notices.say(file.fault, name=name)
+    name = _name(file.attachment.name) or notices.say("file_nameless")
+    return notices.say(file.fault, name=name, limit=f"{(file.limit or 0) / MIB:.3g}")
 
 
 def files_of(rows: Sequence[Waiting]) -> list[Json]:
@@ -117,6 +122,11 @@ def _enclosure(told: Json) -> Enclosure | None:
         attachment=attachment, digest=Digest(digest), size=whole, text=text if isinstance(text, str) else None,
         settled=True,
     )  # fmt: skip
+
+
+def _kind(name: str) -> FileKind:
+    """A kind that another version knows is a file."""
+    return FileKind(name) if name in set(FileKind) else FileKind.FILE
 
 
 def spoke(rows: Sequence[Waiting]) -> bool:

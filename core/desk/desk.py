@@ -10,8 +10,8 @@ import structlog
 
 from core.desk import intake, recovery
 from core.desk.arrivals import Offer
-from core.desk.commands.table import COMMANDS
-from core.desk.completing import COMPLETED, complete
+from core.desk.commands.menu import menu
+from core.desk.completing import complete
 from core.desk.house import House
 from core.desk.instants import Instants
 from core.desk.intake import Accepted
@@ -92,18 +92,7 @@ class Desk:
 
     @property
     def commands(self) -> Sequence[CommandHelp]:
-        say = self._house.notices.say
-        return [
-            CommandHelp(
-                name=command.name,
-                summary=say(f"help_{command.name}"),
-                argument=command.hint.strip("[]").lower(),
-                needs_argument=bool(command.hint) and not command.hint.startswith("["),
-                private=command.lane is Lane.INSTANT,
-                completes=command.name in COMPLETED,
-            )
-            for command in COMMANDS
-        ]
+        return menu(self._house.notices)
 
     async def complete(self, principal: Principal, command: str, typed: str) -> Sequence[Choice]:
         return await complete(self._house, principal, command, typed)

@@ -14,8 +14,10 @@ from typing import BinaryIO
 from core.desk.kinds_of_files import kind_of, picture_type
 from core.errors import FileRefused
 from core.people.names import plain_line
+from core.ports import Bot, LimitsUploads
 from core.store.deliveries import SentFile
 from core.store.files import Files
+from core.vocabulary import Address
 
 MOST_FILES = 10
 """In one message, as platforms have it."""
@@ -32,6 +34,11 @@ class Hand:
     limit: int
 
 
+def upload_limit(bot: Bot, address: Address) -> int:
+    """Bytes that one file may have there; 0: none can be sent."""
+    return bot.upload_limit(address) if isinstance(bot, LimitsUploads) else bot.capabilities.upload_limit_bytes
+
+
 def take(files: Files, paths: Sequence[str], hand: Hand) -> tuple[SentFile, ...]:
     """Keep what is in these files now. Blocks. Raises `FileRefused` with words for the agent, and `StoreFull`."""
     if not 1 <= len(paths) <= MOST_FILES:
@@ -43,7 +50,7 @@ def _one(files: Files, path: str, hand: Hand) -> SentFile:
     with _opened(path, hand.roots) as (stream, real):
         size = os.fstat(stream.fileno()).st_size
         if size > hand.limit:
-            raise FileRefused(f"{path} has {size / MIB:.1f} MiB; at most {hand.limit / MIB:.0f} MiB can be sent there.")
+            raise FileRefused(f"{path} has {size / MIB:.1f} MiB; at most {hand.limit / MIB:.3g} MiB can be sent there.")
         if size == 0:
             raise FileRefused(f"{path} is empty.")
         return _kept(files, stream, real, hand.limit)
@@ -66,6 +73,18 @@ def _kept(files: Files, stream: BinaryIO, real: Path, limit: int) -> SentFile:
     )  # fmt: skip
 
 
+_OUTSIDE = "{path} is not in a folder from which files may be sent."
+
+
+def _leads_inside(path: Path, roots: Sequence[Path]) -> bool:
+    """Whether anything may be told of what is there."""
+    try:
+        real = path.resolve()
+    except (OSError, RuntimeError):
+        return False
+    return any(real.is_relative_to(root.resolve()) for root in roots)
+
+
 @contextmanager
 def _opened(path: str, roots: Sequence[Path]) -> Iterator[tuple[BinaryIO, Path]]:
     """The file itself is asked where it is, once it is open: nothing can be put in its place then."""
@@ -73,12 +92,17 @@ def _opened(path: str, roots: Sequence[Path]) -> Iterator[tuple[BinaryIO, Path]]
         raise FileRefused("That is no file that may be sent.")
     try:
         descriptor = os.open(roots[0] / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except UnicodeEncodeError:
+        raise FileRefused("That is no file that may be sent.") from None
     except OSError as error:
-        raise FileRefused(f"{path} can't be read: {error.strerror}.") from None
+        inside = _leads_inside(roots[0] / path, roots)
+        raise FileRefused(
+            f"{path} can't be read: {error.strerror}." if inside else _OUTSIDE.format(path=path)
+        ) from None
+    real = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+    inside = any(real.is_relative_to(root.resolve()) for root in roots)
+    if not inside or not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileRefused(f"{path} is no file." if inside else _OUTSIDE.format(path=path))
     with os.fdopen(descriptor, "rb") as stream:
-        real = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise FileRefused(f"{path} is no file.")
-        if not any(real.is_relative_to(root.resolve()) for root in roots):
-            raise FileRefused(f"{path} is not in a folder from which files may be sent.")
         yield stream, real

@@ -11,6 +11,7 @@ import structlog
 
 from core.desk.coalesce import ref_of
 from core.desk.commands.instant import ANSWERS, Question
+from core.desk.handing import upload_limit
 from core.desk.house import House
 from core.desk.refuse import refuse_broken, refuse_stale
 from core.errors import StoreError
@@ -81,15 +82,16 @@ class Instants:
         """The transcript as a file, where the platform takes one of that size."""
         house, data = self._house, text.encode()
         bot, conversation = house.bots.get(row.address.bot), row.conversation
-        if bot is None or conversation is None or len(data) > bot.capabilities.upload_limit_bytes:
+        if bot is None or conversation is None or len(data) > upload_limit(bot, row.address):
             return False
         digest = await asyncio.to_thread(house.store.files.put, data)
         file = SentFile(
             digest=digest, kind=FileKind.FILE, name=f"conversation-{now:%Y-%m-%d}.md", media_type="text/markdown",
             size=len(data),
         )  # fmt: skip
-        house.outbox.push(await house.store.write(lambda tx: _send(tx, row, conversation, file, now)))
-        return True
+        posted = await house.store.write(lambda tx: _send(tx, row, conversation, file, now))
+        house.outbox.push(posted or ())
+        return posted is not None
 
     async def _text(self, row: Waiting, now: datetime) -> str | None:
         """The answer; None where a fault was told instead."""
@@ -122,10 +124,12 @@ def _reply(tx: Tx, row: Waiting, parts: Sequence[str], now: datetime) -> list[Po
     return [deliveries.say(tx, row.address, row.kind, text, now, row.conversation) for text in parts]
 
 
-def _send(tx: Tx, row: Waiting, conversation: ConversationId, file: SentFile, now: datetime) -> list[Posted]:
-    """The file belongs to the session that it shows."""
+def _send(tx: Tx, row: Waiting, conversation: ConversationId, file: SentFile, now: datetime) -> list[Posted] | None:
+    """The file belongs to the session that it shows; None where that has gone meanwhile."""
     session = conversations.get(tx, conversation).session
-    if session is None or not inbox.finish(tx, row.id, Fate.ANSWERED, now, row.command or ""):
+    if session is None:
+        return None
+    if not inbox.finish(tx, row.id, Fate.ANSWERED, now, row.command or ""):
         return []
     kept = File(digest=file.digest, name=file.name, media_type=file.media_type, size=file.size)
     attachments.add(tx, session, kept, now)

@@ -235,7 +235,7 @@ class Mailbox:
     async def _control(self, ref: Ref) -> None:
         """A command that does not wait for its turn."""
         turn = self.owner.turn
-        if ref.command == "steer" and turn is not None and not turn.over:
+        if ref.command == "steer" and turn is not None and not turn.over and not ref.brings:
             self._controls.remove(ref)
             insort(self._waiting, ref, key=_by_id)
             turn.steer(ref)
@@ -266,7 +266,12 @@ class Mailbox:
     async def _carry_out(self, ref: Ref, *, refused: bool) -> None:
         had_turn = self.owner.turn is not None
         done = await self.owner.command(ref, refused=refused)
+        carrying = self._carrying.pop(ref.id, None)
         self._drop({ref.id, *done.closed})
+        if carrying is not None and done.live_on:
+            self._carrying[ref.id] = carrying
+        elif carrying is not None:
+            carrying.cancel()
         if had_turn and self.owner.turn is None:
             self._give_back_slot()
         if not self._waiting and self.owner.turn is None:

@@ -29,7 +29,7 @@ def main() -> int:
     try:
         for page in PdfReader(io.BytesIO(sys.stdin.buffer.read())).pages:
             text = page.extract_text()[: MOST_CHARS - read]
-            sys.stdout.write(f"{text}\n")
+            sys.stdout.buffer.write(f"{text}\n".encode("utf-8", "replace"))
             read += len(text)
             if read >= MOST_CHARS:
                 break

@@ -14,6 +14,7 @@ from typing import TypeVar
 import structlog
 
 from core.agents.speech import Speech, Unheard
+from core.desk.full import FullDisk
 from core.desk.kinds_of_files import picture_type
 from core.desk.reading import text_of
 from core.errors import BotError, FloodWait, NotSent, StoreError, StoreFull, Unknown
@@ -23,6 +24,7 @@ from core.store import inbox
 from core.store.enclosures import Enclosed, Enclosure
 from core.store.engine import Store
 from core.store.files import Digest, Incoming
+from core.store.inbox import Waiting
 from core.vocabulary import FileKind, RowId
 
 log = structlog.get_logger("frontdesk.desk")
@@ -51,8 +53,9 @@ class Bounds:
 class Porter:
     """Lives on the main loop. `bounds` change with the configuration."""
 
-    def __init__(self, store: Store, clock: Clock, random: Random, bounds: Bounds) -> None:
+    def __init__(self, store: Store, clock: Clock, random: Random, full: FullDisk, bounds: Bounds) -> None:
         self.bounds = bounds
+        self._full = full
         self._store = store
         self._clock = clock
         self._random = random
@@ -60,6 +63,7 @@ class Porter:
 
     async def carry(self, row: RowId, bot: Bot | None) -> None:
         """See to all files of a row that waits; returns once each is settled, in the row, for better or worse."""
+        waiting: Waiting | None = None
         while True:
             try:
                 waiting = await self._store.read(lambda tx: inbox.pending(tx, row))
@@ -68,13 +72,20 @@ class Porter:
                 settled = await self._settle(bot, waiting.enclosed)
                 await self._store.write(lambda tx: inbox.enclose(tx, row, settled))  # noqa: B023  # run at once
             except StoreError as fault:
-                log.warning("files_not_kept", row=row, why=str(fault))
+                self._store.faults.met("files_not_kept", fault, self._clock.monotonic(), row=row)
+                if isinstance(fault, StoreFull) and waiting is not None:
+                    await self._full.tell(waiting.address, waiting.kind)
                 await self._clock.sleep(STORE_PAUSE_S)
             else:
                 return
 
     async def _settle(self, bot: Bot | None, enclosed: Enclosed) -> Enclosed:
-        files = await asyncio.gather(*(self._file(bot, file) for file in enclosed.files))
+        """Every file is seen to, whatever becomes of the others. Raises `StoreError`."""
+        found = await asyncio.gather(*(self._file(bot, file) for file in enclosed.files), return_exceptions=True)
+        files = [one for one in found if isinstance(one, Enclosure)]
+        for fault in found:
+            if isinstance(fault, BaseException):
+                raise fault
         return replace(enclosed, files=tuple(files))
 
     async def _file(self, bot: Bot | None, file: Enclosure) -> Enclosure:
@@ -94,7 +105,7 @@ class Porter:
         if bot is None or not isinstance(bot, CanFetch) or not limit:
             return replace(file, fault=_NOT_FETCHED)
         if told is not None and told > limit:
-            return replace(file, fault="file_too_large", size=told)
+            return replace(file, fault="file_too_large", size=told, limit=limit)
         try:
             incoming = await self._within(FETCH_S, self._patiently(bot, file, limit))
         except TimeoutError:
@@ -108,7 +119,7 @@ class Porter:
             log.exception("bot_fault", bot=bot.name)
             return replace(file, fault=_NOT_FETCHED)
         if incoming is None:
-            return replace(file, fault="file_too_large", size=told)
+            return replace(file, fault="file_too_large", size=told, limit=limit)
         return await self._kept(file, *incoming)
 
     async def _kept(self, file: Enclosure, digest: Digest, size: int, head: bytes) -> Enclosure:
@@ -163,6 +174,9 @@ class Porter:
                     return replace(file, fault="voice_timeout")
                 except Unheard as why:
                     log.warning("voice_not_heard", why=str(why))
+                    return replace(file, fault="voice_failed")
+                except Exception:  # porter: what the endpoint sent broke its reader; the message goes without
+                    log.exception("voice_fault")
                     return replace(file, fault="voice_failed")
                 return replace(file, text=heard) if heard else replace(file, fault="voice_empty")
             case FileKind.FILE:

@@ -16,7 +16,14 @@ log = structlog.get_logger("frontdesk.desk")
 MOST_CHARS = 200_000
 """Of one file that an agent is shown; with four characters a token that is 50,000 tokens."""
 _MOST_BYTES = 4 * MOST_CHARS
-_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_MARKS = {
+    b"\xef\xbb\xbf": "utf-8-sig",
+    b"\xff\xfe\0\0": "utf-32",  # before the one that begins like it
+    b"\0\0\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+CUT = "\n[Only the beginning: the file is longer than what is shown here.]"
 
 
 async def text_of(path: Path, head: bytes, media_type: str, name: str) -> str | None:
@@ -30,7 +37,7 @@ async def text_of(path: Path, head: bytes, media_type: str, name: str) -> str | 
 
 def _cut(text: str | None) -> str | None:
     clean = storable(text).strip() if text is not None else ""
-    return clean[:MOST_CHARS] or None
+    return f"{clean[: MOST_CHARS - len(CUT)]}{CUT}" if len(clean) > MOST_CHARS else clean or None
 
 
 def _plain(path: Path) -> str | None:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import structlog
 
+from core.desk import bringing
 from core.desk.admit import Admitted, prompt_line
 from core.desk.coalesce import Ref
 from core.desk.commands.table import argument
@@ -245,4 +246,5 @@ def _call(call: CallOpened) -> dict[str, Json]:
 
 def _words(row: Waiting) -> str:
     """What a steering row tells the agent: of a `/steer` its text, of which there may be none."""
-    return argument(row.text) if row.command else row.text
+    said = argument(row.text) if row.command else row.text
+    return bringing.words(replace(row, text=said)) if said else ""

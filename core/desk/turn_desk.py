@@ -11,12 +11,11 @@ from zoneinfo import ZoneInfo
 
 from core.desk.admit import Admitted
 from core.desk.days import day_start
-from core.desk.handing import Hand, take
+from core.desk.handing import Hand, take, upload_limit
 from core.desk.house import House
-from core.errors import FileRefused
+from core.errors import FenceLost, FileRefused
 from core.people.names import storable
-from core.ports import LimitsUploads
-from core.store import attachments, deliveries, search, turns
+from core.store import attachments, conversations, deliveries, search, turns
 from core.store.deliveries import Parcel, Posted
 from core.store.search import Hits
 from core.store.sql import Tx
@@ -33,6 +32,7 @@ class TurnDesk:
     def __init__(self, house: House, admitted: Admitted) -> None:
         self._house = house
         self._turn = admitted.turn
+        self._fence = admitted.conversation.fence
 
     def time(self) -> datetime:
         return self._house.clock.now().astimezone(ZoneInfo(self._house.rules.zone_name))
@@ -58,10 +58,7 @@ class TurnDesk:
         bot = house.bots.get(turn.address.bot)
         if bot is None or not bot.capabilities.upload_limit_bytes:
             raise FileRefused("Files can't be sent in this chat.")
-        limit = bot.capabilities.upload_limit_bytes
-        if isinstance(bot, LimitsUploads):
-            limit = bot.upload_limit(turn.address)
-        hand = Hand(roots=tuple(roots), limit=limit)
+        hand = Hand(roots=tuple(roots), limit=upload_limit(bot, turn.address))
         files = await asyncio.to_thread(take, house.store.files, paths, hand)
         words = storable(caption).strip()
         fits = len(words.encode("utf-16-le")) // 2 <= bot.capabilities.caption_limit
@@ -69,7 +66,8 @@ class TurnDesk:
         now = house.clock.now()
         parcels = [self._parcel(text) for text in before]
         parcels.append(replace(self._parcel(words if fits else ""), files=files))
-        house.outbox.push(await house.store.write(lambda tx: _post(tx, turn, parcels, now)))
+        fence = self._fence
+        house.outbox.push(await house.store.write(lambda tx: _post(tx, turn, fence, parcels, now)))
         return [file.name for file in files]
 
     def _parcel(self, text: str) -> Parcel:
@@ -88,7 +86,11 @@ class TurnDesk:
         )
 
 
-def _post(tx: Tx, turn: Turn, parcels: Sequence[Parcel], now: datetime) -> list[Posted]:
+def _post(tx: Tx, turn: Turn, fence: int, parcels: Sequence[Parcel], now: datetime) -> list[Posted]:
+    """Raises `FenceLost` where the turn is over."""
+    conversations.own(tx, turn.conversation, fence)
+    if turns.state_of(tx, turn.id) != turns.RUNNING:
+        raise FenceLost("the turn has ended; its agent sends nothing any more")
     for file in (file for parcel in parcels for file in parcel.files):
         kept = attachments.File(digest=file.digest, name=file.name, media_type=file.media_type, size=file.size)
         attachments.add(tx, turn.session, kept, now)

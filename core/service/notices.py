@@ -84,7 +84,7 @@ ENGLISH = {
     "poison": "This message stopped me three times in a row, so I leave it. (reference {reference})",
     "internal": "I could not handle this message. (reference {reference})",
     "file_nameless": "that file",
-    "file_too_large": "{name} is too large for me, so I go without it.",
+    "file_too_large": "{name} is too large for me ({limit} MiB at most), so I go without it.",
     "file_lost": "I could not get {name}, so I go without it. Please send it again if it matters.",
     "picture_too_large": "{name} is too large for me to look at (5 MiB at most), so I go without it.",
     "voice_unheard": "I can't listen to voice messages here; please write instead.",

@@ -101,7 +101,7 @@ class Chores:
         await asyncio.to_thread(store.files.forget_partial, before)
         for digest in await asyncio.to_thread(lambda: list(store.files.older_than(before))):
             if not await store.read(partial(attachments.is_needed, digest=digest)):
-                await asyncio.to_thread(store.files.remove, digest)
+                await asyncio.to_thread(store.files.remove, digest, before)
 
     async def forgetting(self) -> None:
         """Go on with what people asked to be forgotten."""

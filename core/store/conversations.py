@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NewType
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 
 from core.errors import FenceLost
 from core.store.addresses import address_of
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
-from core.store.tables import conversations, keys, sessions
+from core.store.tables import conversations, inbox, keys, sessions
 from core.vocabulary import Address, ChatKind
 
 WINDOW = 5_000
@@ -53,6 +53,14 @@ _LAST_HEARD = Sql(
     .join_from(_LATEST, conversations, _LATEST.c.id == _c.session_id)
     .where(_c.bot == text("bot"))
     .order_by(_LATEST.c.touched_at.desc(), _LATEST.c.id.desc())
+    .limit(count("most"))
+)
+_WAITED_IN = Sql(
+    select(conversations, func.max(inbox.c.received_at).label("last_human_at"))
+    .join_from(inbox, conversations, inbox.c.conversation_id == _c.id)
+    .where(inbox.c.state != "done", _c.bot == text("bot"))
+    .group_by(_c.id)
+    .order_by(func.max(inbox.c.received_at).desc())
     .limit(count("most"))
 )
 _BY_SESSION = Sql(select(_c.id).where(_c.session_id == text("session")))
@@ -132,9 +140,11 @@ def holding(tx: Tx, session: SessionId) -> ConversationId | None:
 
 def last_heard(tx: Tx, bot: str, most: int) -> list[tuple[Conversation, datetime]]:
     """Where people last talked with a bot, and when, the latest first; of the sessions that were touched last with any
-    bot."""
-    rows = tx.all(_LAST_HEARD, bot=bot, most=most, window=WINDOW)
-    return [(_from_row(row), row.time("last_human_at")) for row in rows]
+    bot, and of what waits to be answered."""
+    waiting = tx.all(_WAITED_IN, bot=bot, most=most)
+    rows = [*waiting, *tx.all(_LAST_HEARD, bot=bot, most=most, window=WINDOW)]
+    found = {row.integer("id"): (_from_row(row), row.time("last_human_at")) for row in reversed(rows)}
+    return sorted(found.values(), key=lambda one: one[1], reverse=True)[:most]
 
 
 def lock(tx: Tx, conversation: ConversationId) -> Conversation:

@@ -6,21 +6,27 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
+from core.people.names import plain_line, storable
 from core.store.entries import Json
 from core.store.files import Digest
 from core.vocabulary import Attachment, FileKind, Message, Quote
+
+NAME_CHARS = 120
+"""Of a file's name or type that are kept."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Enclosure:
     """A file on its way in. `digest`: where it is kept, once it is fetched; `text`: what it says, once somebody read or
-    heard it; `fault`: why there is nothing of it, a key of the message catalogue. `settled`: nothing more is done."""
+    heard it; `fault`: why there is nothing of it, a key of the message catalogue; `limit`: bytes that it may have,
+    where it has more. `settled`: nothing more is done."""
 
     attachment: Attachment
     digest: Digest | None = None
     size: int | None = None
     text: str | None = None
     fault: str = ""
+    limit: int | None = None
     settled: bool = False
 
 
@@ -47,7 +53,15 @@ def enclosed_of(message: Message) -> Enclosed:
     """As it came."""
     if not message.attachments and message.quote is None:
         return NOTHING
-    return Enclosed(files=tuple(Enclosure(attachment=one) for one in message.attachments), quote=message.quote)
+    return Enclosed(files=tuple(Enclosure(attachment=_clean(one)) for one in message.attachments), quote=message.quote)
+
+
+def _clean(file: Attachment) -> Attachment:
+    """With what every database takes, and a name of one line."""
+    return replace(
+        file, ref=storable(file.ref), name=plain_line(storable(file.name), NAME_CHARS),
+        media_type=plain_line(storable(file.media_type), NAME_CHARS),
+    )  # fmt: skip
 
 
 def written(enclosed: Enclosed) -> str | None:
@@ -65,9 +79,10 @@ def _file(one: Enclosure) -> Mapping[str, Json]:
     file = one.attachment
     told: dict[str, Json] = {
         "kind": str(file.kind), "ref": file.ref, "name": file.name, "media_type": file.media_type, "told": file.size,
-        "digest": one.digest, "size": one.size, "text": one.text, "fault": one.fault, "settled": one.settled,
+        "digest": one.digest, "size": one.size, "text": one.text, "fault": one.fault, "limit": one.limit,
+        "settled": one.settled,
     }  # fmt: skip
-    return {name: value for name, value in told.items() if value not in (None, "", False)}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def read(kept: str | None) -> Enclosed:
@@ -83,12 +98,13 @@ def read(kept: str | None) -> Enclosed:
 
 
 def _enclosure(told: dict[str, str]) -> Enclosure:
-    size, digest, sized = told.get("told"), told.get("digest"), told.get("size")
+    size, digest, sized, limit = told.get("told"), told.get("digest"), told.get("size"), told.get("limit")
     file = Attachment(
-        kind=FileKind(told["kind"]), ref=told["ref"], name=told.get("name", ""), media_type=told.get("media_type", ""),
-        size=None if size is None else int(size),
+        kind=FileKind(told["kind"]), ref=told.get("ref", ""), name=told.get("name", ""),
+        media_type=told.get("media_type", ""), size=None if size is None else int(size),
     )  # fmt: skip
     return Enclosure(
         attachment=file, digest=None if digest is None else Digest(digest), size=None if sized is None else int(sized),
-        text=told.get("text"), fault=told.get("fault", ""), settled=bool(told.get("settled")),
+        text=told.get("text"), fault=told.get("fault", ""), limit=None if limit is None else int(limit),
+        settled=bool(told.get("settled")),
     )  # fmt: skip

@@ -6,6 +6,7 @@ Written before the entry that names one, and removed some time after the last se
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import tempfile
@@ -14,12 +15,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, NewType
 
+import structlog
+
 from core.errors import StoreFull
+
+log = structlog.get_logger("frontdesk.store")
 
 FILES = "files"
 """The folder in the state directory."""
 Digest = NewType("Digest", str)
 """SHA-256 in hexadecimal; says what is in the file, and nothing of where it came from."""
+HEAD_BYTES = 64
 PARTIAL = "partial"
 """The folder in it for what is not whole yet."""
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
@@ -85,7 +91,7 @@ class Files:
     def forget_partial(self, before: datetime) -> None:
         """Remove what a process that died had begun to receive."""
         for path in self._root.glob(f"{PARTIAL}/*"):
-            if path.stat().st_mtime < before.timestamp():
+            if _touched(path) < before.timestamp():
                 path.unlink(missing_ok=True)
 
     def get(self, digest: str) -> bytes | None:
@@ -115,11 +121,14 @@ class Files:
     def older_than(self, before: datetime) -> Iterator[Digest]:
         """Files that nobody kept since then."""
         for path in self._root.glob("??/*"):
-            if path.stat().st_mtime < before.timestamp() and _DIGEST.match(path.name):
+            if _touched(path) < before.timestamp() and _DIGEST.match(path.name):
                 yield Digest(path.name)
 
-    def remove(self, digest: Digest) -> None:
-        self._path(digest).unlink(missing_ok=True)
+    def remove(self, digest: Digest, before: datetime | None = None) -> None:
+        """Take it away; with `before` only if nobody needed it since then."""
+        kept = self.kept_at(digest)
+        if kept is not None and (before is None or kept < before):
+            self._path(digest).unlink(missing_ok=True)
 
     def _path(self, digest: Digest) -> Path:
         return self._root / digest[:2] / digest
@@ -144,7 +153,7 @@ class Incoming:
         except OSError as error:
             raise StoreFull(f"a file can't be kept: {error.strerror}") from error
         self.size += len(piece)
-        self.head = self.head or piece[:64]
+        self.head = (self.head + piece[:HEAD_BYTES])[:HEAD_BYTES]
         self._hash.update(piece)
 
     def keep(self) -> Digest:
@@ -161,8 +170,19 @@ class Incoming:
 
     def drop(self) -> None:
         """It is not wanted (any more), or kept already."""
-        self._stream.close()
+        try:
+            self._stream.close()
+        except OSError as error:  # what is buffered finds no room, and is not wanted
+            log.debug("dropped_file_not_written", why=error.strerror)
         self._path.unlink(missing_ok=True)
+
+
+def _touched(path: Path) -> float:
+    """When it was written last; what is gone meanwhile counts as new."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return math.inf
 
 
 def _sync(folder: Path) -> None:

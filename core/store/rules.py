@@ -158,7 +158,7 @@ RULES = (
     """),
     Rule(name="a delivery that is not sent has something to say", over=DELIVERIES, means=OUTBOX, words="""
         SELECT 'deliveries ' || id AS subject FROM deliveries
-        WHERE PIECE(id) AND state IN ('queued', 'sending') AND role <> 'preview' AND text = ''
+        WHERE PIECE(id) AND state IN ('queued', 'sending') AND role <> 'preview' AND text = '' AND files IS NULL
     """),
     Rule(
         name="a delivery that is being sent was attempted, and its part counts from 1", over=DELIVERIES, means=OUTBOX,

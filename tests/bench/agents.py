@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from core.agents.agent import Agent, AgentEvent, AgentSpec, Responded, TurnContext
 from core.store.entries import Json
 from core.vocabulary import TextDelta
+from tests.fakes.agents_crash import closing
 
 ASKED_S: list[float] = []
 COMPLETE_S: list[float] = []
@@ -58,6 +59,17 @@ class TellingAgent:
     async def run(self, turn: TurnContext) -> AsyncIterator[AgentEvent]:
         yield TextDelta(text=ANSWER)
         yield Responded(data=RESPONSE)
+
+
+class ClosingAgent:
+    """Ends its answer with the mark of the message, its last word, as the crash agent does."""
+
+    async def run(self, turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        yield TextDelta(text=f"{ANSWER} {closing(turn.message.text.rpartition(' ')[2])}")
+
+
+def with_marks(spec: AgentSpec) -> Agent:
+    return ClosingAgent()
 
 
 def telling(spec: AgentSpec) -> Agent:

@@ -30,6 +30,7 @@ ROUNDS: Final = int(os.environ.get("FRONTDESK_CRASH_ROUNDS", "3"))
 APART_S: Final = 60
 """Between the send times of two messages, so that they are never taken for one."""
 
+CRASH_AGENT: Final = "tests.fakes.agents_crash:make"
 INTERRUPTED: Final = ENGLISH["interrupted"]
 UNKNOWN: Final = ENGLISH["unknown_delivery"]
 RESET: Final = ENGLISH["reset_command"]
@@ -59,7 +60,9 @@ def config(server: ThreadedTelegramServer, home: Path, *, url: str | None = None
     return config_of([Telegram(server)], home, url=url)
 
 
-def config_of(platforms: Sequence[Platform], home: Path, *, url: str | None = None) -> str:
+def config_of(
+    platforms: Sequence[Platform], home: Path, *, url: str | None = None, backend: str = CRASH_AGENT
+) -> str:  # fmt: skip
     """The same with any bots."""
     store = f"[store]\nurl = {json.dumps(url)}\n" if url else ""
     return f"""
@@ -69,7 +72,7 @@ direct = "open"
 [session.reset]
 mode = "none"
 [agents.default]
-backend = "tests.fakes.agents_crash:make"
+backend = "{backend}"
 [agents.default.options]
 journal = {json.dumps(str(home / "journal"))}
 {"".join(platform.table for platform in platforms).strip()}
@@ -95,7 +98,8 @@ class Talk(Dialogue):
 
     @property
     def sign(self) -> str:
-        return str(self.user.id % 10_000)
+        room = f"g{-self.chat.id % 10_000}" if self.chat.is_group else ""
+        return f"{self.user.id % 10_000}{room}"
 
     def put(self, text: str, mark: str = "") -> None:
         self.type(text, mark)
@@ -207,13 +211,15 @@ api_base = "{self.server.url}"
 class Stage:
     """One store, one account on each platform, and daemons that come and go."""
 
+    backend = CRASH_AGENT
+
     def __init__(
         self, platforms: Sequence[Platform], home: Path, nursery: Nursery, *, url: str | None = None
     ) -> None:  # fmt: skip
         self.platforms = platforms
         self.nursery = nursery
         self.dialogues: list[Dialogue] = []
-        self.daemon = Daemon(home, config=config_of(platforms, home, url=url), url=url)
+        self.daemon = Daemon(home, config=config_of(platforms, home, url=url, backend=self.backend), url=url)
 
     def speak(self, name: str = "Ada") -> Dialogue:
         """A new person in private, on the first platform, who can be heard."""

@@ -89,6 +89,7 @@ def kill_and_start(crowd: Crowd, chance: random.Random, number: int) -> None:
 
 
 def audit(crowd: Crowd) -> None:
+    assert sum(one.hits for one in crowd.doubles.lost) > 0
     crowd.audit({}, strays=KILLS)
     for dialogue in crowd.dialogues:
         audit_talk(crowd, dialogue)

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
@@ -41,6 +41,12 @@ KINDS: Final = ("fast", "fast", "fast", "slow", "look", "long")
 """What can be said at any instant and must be answered; `tool` and `work` may end interrupted."""
 
 
+class Hits(Protocol):
+    """What is used of a fault."""
+
+    hits: int
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Servers:
     """The three doubles. With limits they are as strict as the platforms."""
@@ -48,6 +54,8 @@ class Servers:
     telegram: ThreadedTelegramServer
     discord: ThreadedDiscordServer
     slack: ThreadedSlackServer
+    lost: list[Hits] = field(default_factory=list)
+    """Answers that were to be lost."""
 
     def end(self, name: str) -> None:
         """Whatever was wrong with the platform is over."""
@@ -86,9 +94,9 @@ class Servers:
 
     def lose_answers(self) -> None:
         """The next message on each platform arrives, and its sender does not hear of it."""
-        self.telegram.drop("sendMessage", applied=True)
-        self.discord.drop("create_message", applied=True)
-        self.slack.drop("chat.postMessage", applied=True)
+        self.lost.append(self.telegram.drop("sendMessage", applied=True))
+        self.lost.append(self.discord.drop("create_message", applied=True))
+        self.lost.append(self.slack.drop("chat.postMessage", applied=True))
 
 
 @contextmanager

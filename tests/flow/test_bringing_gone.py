@@ -167,7 +167,6 @@ async def test_what_a_dead_process_had_half_received_goes_and_what_comes_stays(f
     await filing.idle()
 
 
-@pytest.mark.xfail(strict=True, reason="schedule.files removes what was kept anew since it asked whether it is needed")
 async def test_nothing_is_taken_away_that_somebody_kept_anew_meanwhile(filing: House) -> None:
     """Between the chore's question whether a file is needed and its removal, the same content comes in again."""
     files = filing.store.files
@@ -224,7 +223,6 @@ async def test_a_store_that_is_full_for_a_while_loses_no_file(filing: House) -> 
     assert filing.stage.texts == ["look\n[image cat.png]"]
 
 
-@pytest.mark.xfail(strict=True, reason="porter.carry: who waits for a file that finds no room is told nothing")
 async def test_who_waits_for_a_file_that_finds_no_room_is_told_once(filing: House) -> None:
     bot_of(filing).holds("p", png())
     folder = filing.state / "files"

@@ -65,7 +65,6 @@ async def test_a_fetch_that_hangs_ends_with_its_message(filing: House, command: 
 CARRIED = "mailbox._drop ends the carrying of a command that lives on as a message: its files are lost without a word"
 
 
-@pytest.mark.xfail(strict=True, reason=CARRIED)
 @pytest.mark.parametrize("command", ["/queue", "/reset", "/steer"])
 async def test_a_command_that_is_a_message_keeps_files_that_are_still_on_their_way(filing: House, command: str) -> None:
     await filing.say("before")
@@ -83,9 +82,9 @@ async def test_a_command_that_is_a_message_keeps_files_that_are_still_on_their_w
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param("/queue", marks=pytest.mark.xfail(strict=True, reason=CARRIED)),
-        pytest.param("/reset", marks=pytest.mark.xfail(strict=True, reason=CARRIED)),
-        pytest.param("/steer", marks=pytest.mark.xfail(strict=True, reason=CARRIED)),
+        "/queue",
+        "/reset",
+        "/steer",
     ],
 )
 async def test_a_command_that_is_a_message_brings_its_files(filing: House, command: str) -> None:
@@ -97,7 +96,6 @@ async def test_a_command_that_is_a_message_brings_its_files(filing: House, comma
     assert (await shown(filing))[-1] == ["cat.png"]
 
 
-@pytest.mark.xfail(strict=True, reason="scribe._take: a /steer that a turn takes loses its files without a word")
 async def test_a_steer_with_a_file_loses_it_not(filing: House) -> None:
     filing.stage.on("long", filing.stage.waits())
     await filing.say("long work")
@@ -109,7 +107,6 @@ async def test_a_steer_with_a_file_loses_it_not(filing: House) -> None:
     assert "cat.png" in everything
 
 
-@pytest.mark.xfail(strict=True, reason="scribe._words: what steers a turn loses the quote that it refers to")
 async def test_what_steers_a_turn_keeps_its_quote(furnish: Furnish) -> None:
     house = await furnish(FilingBot(), mailbox={"busy": "steer"})
     house.stage.on("long", house.stage.waits())
@@ -180,7 +177,6 @@ async def test_a_command_that_is_none_of_a_message_leaves_nothing_of_its_files(f
 RETRY = "enclosures.written leaves out a ref that is empty, and read() needs one: KeyError, three times, refused"
 
 
-@pytest.mark.xfail(strict=True, reason=RETRY)
 async def test_retry_brings_the_files_again(filing: House) -> None:
     bot = bot_of(filing)
     bot.holds("p", png())
@@ -194,7 +190,6 @@ async def test_retry_brings_the_files_again(filing: House) -> None:
     assert after.data["files"] == before.data["files"]
 
 
-@pytest.mark.xfail(strict=True, reason=RETRY)
 async def test_retry_keeps_the_quote_as_it_was_and_once(filing: House) -> None:
     bot_of(filing).holds("p", png())
     await bring(filing, "is it?", picture("p", "cat.png"), quote=Quote(name="Ada", text="A dog."))

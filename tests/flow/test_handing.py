@@ -175,7 +175,7 @@ async def test_a_bot_that_takes_no_files_is_told_to_the_agent(furnish: Furnish, 
 
 async def test_a_file_that_is_gone_when_it_is_sent_keeps_no_answer_back(filing: House, shelf: Shelf) -> None:
     filing.bot.fail("7", FloodWait(30))
-    filing.stage.on("send", shelf.sends(shelf.put("a.txt"), caption="look"))
+    filing.stage.on("send", shelf.sends(shelf.put("a.txt")))
     await filing.say("send it")
     for path in on_disk(filing):
         path.unlink()
@@ -184,7 +184,6 @@ async def test_a_file_that_is_gone_when_it_is_sent_keeps_no_answer_back(filing: 
     assert (await filing.deliveries())[0] == ("failed", "reply")
 
 
-@pytest.mark.xfail(strict=True, reason="lane.hand_over: a file that is gone takes its caption with it")
 async def test_a_file_that_is_gone_leaves_its_words(filing: House, shelf: Shelf) -> None:
     filing.bot.fail("7", FloodWait(30))
     filing.stage.on("send", shelf.sends(shelf.put("a.txt"), caption="look"))
@@ -258,7 +257,6 @@ async def test_a_file_that_waits_for_hours_is_kept_for_it(filing: House, shelf: 
     assert [got.contents for got in bot_of(filing).received] == [(b"hello",)]
 
 
-@pytest.mark.xfail(strict=True, reason="checks: the rule that a part has something to say looks at its text only")
 async def test_a_file_without_words_that_waits_is_sound(filing: House, shelf: Shelf) -> None:
     filing.bot.fail("7", Unreachable("nobody"))
     filing.stage.on("send", shelf.sends(shelf.put("a.txt")))
@@ -286,7 +284,6 @@ async def test_so_is_a_file_without_words(filing: House, shelf: Shelf) -> None:
     assert [files for _, files in await parcels(filing)] == [None, None]
 
 
-@pytest.mark.xfail(strict=True, reason="turn_desk._post asks for no fence: a stopped agent's files still go out")
 async def test_an_agent_that_was_stopped_hands_over_nothing(filing: House, shelf: Shelf) -> None:
     gate = asyncio.Event()
 
@@ -364,7 +361,6 @@ async def test_an_export_of_nothing_says_so(filing: House) -> None:
     assert bot_of(filing).received == []
 
 
-@pytest.mark.xfail(strict=True, reason="instants._send: where the session is gone the row gets neither reply nor fate")
 async def test_an_export_of_what_was_deleted_says_so(filing: House) -> None:
     await filing.say("hello")
     await verb(filing, "sessions.delete", key=HERE)
@@ -373,7 +369,6 @@ async def test_an_export_of_what_was_deleted_says_so(filing: House) -> None:
     assert bot_of(filing).received == []
 
 
-@pytest.mark.xfail(strict=True, reason="instants._as_file asks the bot's limit and not the chat's")
 async def test_an_export_that_is_too_large_for_the_chat_comes_as_text(furnish: Furnish) -> None:
     house = await furnish(NarrowBot())
     bot = bot_of(house)

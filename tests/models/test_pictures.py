@@ -113,7 +113,6 @@ async def test_a_picture_that_is_gone_leaves_a_word(filing: Filing, server: Mode
     assert house.seen()[-1] == "re: what was it?"
 
 
-@pytest.mark.xfail(strict=True, reason="enclosures.read needs a ref, and what retry brings again has none: KeyError")
 @pytest.mark.parametrize("model", MODELS)
 async def test_retry_shows_it_again(filing: Filing, server: ModelServer, model: str) -> None:
     house = await filing(model=model)

@@ -66,7 +66,6 @@ async def test_without_folders_there_is_no_such_tool(sqlite_state: Path, server:
         assert bot_of(house).received == []
 
 
-@pytest.mark.xfail(strict=True, reason=REFUSALS)
 @pytest.mark.parametrize("path", ["/etc/passwd", "../secret.txt", "link", "nowhere", "", "pipe", "/proc/self/environ"])
 async def test_what_may_not_be_sent_is_told_and_the_turn_goes_on(
     house: House, server: ModelServer, root: Path, path: str
@@ -83,7 +82,6 @@ async def test_what_may_not_be_sent_is_told_and_the_turn_goes_on(
     assert result.data["failed"] is True
 
 
-@pytest.mark.xfail(strict=True, reason=REFUSALS)
 @pytest.mark.parametrize("path", [".", "/", "folder"])
 async def test_so_is_a_folder(house: House, server: ModelServer, root: Path, path: str) -> None:
     (root / "folder").mkdir()
@@ -92,7 +90,6 @@ async def test_so_is_a_folder(house: House, server: ModelServer, root: Path, pat
     assert house.seen() == ["There you are."]
 
 
-@pytest.mark.xfail(strict=True, reason=REFUSALS)
 async def test_eleven_are_refused(house: House, server: ModelServer) -> None:
     assert "1 to 10" in await send(house, server, *["a.txt"] * 11)
 
@@ -126,7 +123,6 @@ async def test_a_full_disk_is_told_to_the_model(house: House, server: ModelServe
         (house.state / "files").unlink()
 
 
-@pytest.mark.xfail(strict=True, reason=REFUSALS)
 async def test_a_chat_that_takes_no_files_is_told(house: House, server: ModelServer) -> None:
     bot = bot_of(house)
     bot.capabilities = type(bot).__mro__[1]().capabilities  # a bot without files

@@ -98,9 +98,6 @@ def test_pieces_are_kept_as_the_whole_is(pieces: list[bytes]) -> None:
         assert [path.name for path in kept_in(Path(folder))] == [digest]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="Incoming.write: the head is the first piece's, which may be a byte long or none"
-)
 @pytest.mark.parametrize("pieces", [(b"\x89", b"PNG\r\n\x1a\n"), (b"\x89PNG", b"\r\n\x1a\n")])
 def test_the_head_is_that_of_the_file(tmp_path: Path, pieces: tuple[bytes, ...]) -> None:
     incoming = Files(tmp_path).receive()
@@ -141,9 +138,7 @@ def cramped(tmp_path: Path) -> Incoming:
 BUFFERED = "Incoming.drop: closing writes what is buffered, and raises OSError where there is no room"
 
 
-@pytest.mark.parametrize(
-    "size", [pytest.param(10, marks=pytest.mark.xfail(strict=True, reason=BUFFERED)), 100_000, 1 << 20]
-)
+@pytest.mark.parametrize("size", [10, 100_000, 1 << 20])
 def test_what_finds_no_room_is_dropped_without_a_fault_and_leaves_nothing(tmp_path: Path, size: int) -> None:
     incoming = cramped(tmp_path)
     with pytest.raises(StoreFull):
@@ -169,7 +164,6 @@ def test_only_what_is_old_is_forgotten_half_received(tmp_path: Path) -> None:
         incoming.drop()
 
 
-@pytest.mark.xfail(strict=True, reason="Files.forget_partial and older_than: stat() of what goes meanwhile raises")
 def test_what_goes_while_it_is_looked_at_is_no_fault(tmp_path: Path) -> None:
     files = Files(tmp_path)
     incoming = files.receive()

@@ -65,8 +65,8 @@ def test_a_file_of_the_folder_is_taken_by_either_name(place: Place) -> None:
         "/proc/self/fd/0", "/proc/self/root/etc/passwd", "/dev/zero", "/dev/null", "/dev/stdin", "", " ",
         "~/.ssh/id_rsa", "nowhere.txt", "good.txt\0.png", "x" * 5000, "MEDIA:/etc/passwd", "file:///etc/passwd",
         "%2e%2e/outside/secret.txt",
-        *(pytest.param(path, marks=pytest.mark.xfail(strict=True, reason=FOLDERS)) for path in (".", "..", "/")),
-        pytest.param("\ud800", marks=pytest.mark.xfail(strict=True, reason="handing._opened: UnicodeEncodeError")),
+        *(".", "..", "/"),
+        "\ud800",
     ],
 )  # fmt: skip
 def test_nothing_else_is(place: Place, path: str) -> None:
@@ -116,7 +116,6 @@ def test_what_is_no_file_is_refused_and_nothing_hangs(place: Place) -> None:
             place.refused(name)
 
 
-@pytest.mark.xfail(strict=True, reason=FOLDERS)
 def test_a_folder_is_refused_and_leaves_nothing_open(place: Place) -> None:
     (place.root / "folder").mkdir()
     before = set(os.listdir("/proc/self/fd"))
@@ -161,7 +160,6 @@ def test_what_is_outside_is_not_even_opened(place: Place) -> None:
     assert not seen
 
 
-@pytest.mark.xfail(strict=True, reason="handing: the words of a refusal tell what is there, outside of the folders too")
 def test_a_refusal_does_not_tell_what_there_is_outside(place: Place) -> None:
     told = {
         place.refused(str(place.outside / name)).replace(name, "NAME")
@@ -248,7 +246,6 @@ def test_sizes(place: Place) -> None:
         assert "1 MiB" in place.refused(name)
 
 
-@pytest.mark.xfail(strict=True, reason='handing._one: a limit below half a MiB is told as "0 MiB"')
 def test_a_small_limit_is_told_as_it_is(place: Place) -> None:
     told = place.refused("good.txt", hand=place.hand(limit=3))
     assert "at most 0 MiB" not in told

@@ -106,7 +106,8 @@ class DiscordStage(Stage):
         self.server.press(self._users[who.id], message, next(iter(message.buttons)))
 
     def say_as_nobody(self, room: Room, manner: str, who: Who, text: str) -> None:
-        self.server.say_by_webhook(self._here(room), "Hook", self._named(room, Saying(text=text, named=True)))
+        name = self._users[who.id].username if manner == "impostor" else "Hook"
+        self.server.say_by_webhook(self._here(room), name, self._named(room, Saying(text=text, named=True)))
 
     def come_and_go(self, room: Room, who: Who) -> None:
         guild = self._ours if self._here(room).guild_id == self._ours.id else self._theirs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,7 @@ from core.desk.commands.table import BY_NAME
 from core.service.notices import ENGLISH
 from core.service.socket import SOCKET_NAME
 from core.service.socket_client import ask
-from core.store.sql import Row, Sql, Tx
+from core.store.sql import Row, Sql
 from tests.crash.daemon import Daemon, until
 from tests.fakes.agents_crash import closing
 from tests.wire.access_stage import Room, Saying, Stage, Who
@@ -107,11 +107,13 @@ class Seen:
         if any(_NOT_YOURS in text for text in told):
             return "N" if len(told) == 1 else "?"
         if all(row.text_or_none("turn_id") for row in self.rows):
-            return "A" if any(closing("") [:-1] in text for text in told) else "?"
+            return "A" if any(closing("")[:-1] in text for text in told) else "?"
         return "C" if told and detail == _command(self.part.cell.kind) else "?"
 
     def __str__(self) -> str:
-        rows = [(row.text_or_none("fate"), row.text_or_none("detail"), row.text_or_none("turn_id")) for row in self.rows]
+        rows = [
+            (row.text_or_none("fate"), row.text_or_none("detail"), row.text_or_none("turn_id")) for row in self.rows
+        ]
         wanted, came = self.part.cell.expected, self.letter
         told = [text[:60] for text in (*self.said, *self.whispered)]
         return f"{self.part.cell}: {wanted} expected, {came} seen: {rows} {told} fetched {self.fetched}"
@@ -131,6 +133,7 @@ class Play:
     daemon: Daemon
     parts: list[Part]
     host: Who
+    owner: Who
     hall: Room
     """Where the host asks what comes after all else."""
     held: set[str] = field(default_factory=set)
@@ -149,18 +152,18 @@ class Play:
         """Until what these people did has arrived and has its fate, and something said after it was answered."""
         self.barriers += 1
         mark = f"hall{self.barriers}"
-        self.stage.say(self.hall, self.host, Saying(text=f"fast {mark}"))
+        self.stage.say(self.hall, self.host, Saying(text=f"fast {mark}", named=True))
         self.wait(lambda: any(closing(mark) in text for text in self.stage.said(self.hall)), f"an answer to {mark}")
         due = [part for part in parts if part.cell.expected not in "0T"]
         self.wait(lambda: self._arrived(due), "everything arrives")
-        self.wait(self._quiet, "nothing is open")
+        self.wait(self.quiet, "nothing is open")
 
     def _arrived(self, due: Sequence[Part]) -> bool:
         with self.daemon.reading() as tx:
             last = {row.text("chat"): row.integer("id") for row in tx.all(_ROWS)}
         return all(last.get(part.room.chat, 0) > part.last_row for part in due)
 
-    def _quiet(self) -> bool:
+    def quiet(self) -> bool:
         with self.daemon.reading() as tx:
             return {row.text("chat") for row in tx.all(_UNDONE)} <= self.held
 
@@ -185,8 +188,9 @@ class Play:
     def prepare(self, part: Part) -> None:
         """What has to be there before."""
         stage, cell, room = self.stage, part.cell, part.room
-        if cell.place in ("listed", "ours") and cell.expected not in "brp":
-            holds = cell.kind == _ELSES
+        holds = cell.kind == _ELSES
+        alone = cell.place == "listed" and stage.a_thread_each and not holds and cell.kind != "reaction"
+        if cell.place in ("listed", "ours") and cell.expected not in "brp" and not alone:
             stage.say(room, self.host, Saying(text=f"{'hold' if holds else 'fast'} h{part.mark}", named=True))
         if cell.kind == _OWN:
             stage.say(room, part.who, Saying(text=f"hold p{part.mark}", named=True))
@@ -215,8 +219,8 @@ class Play:
                 stage.press(room, who)
             case "menu":
                 stage.pick(room, who, rest.removeprefix("/"))
-            case "nobody" | "channel" | "linked":
-                stage.say_as_nobody(room, manner, who, _words(rest.removesuffix(", named"), part.mark))
+            case "nobody" | "impostor" | "channel" | "linked":
+                stage.say_as_nobody(room, manner, self.owner, _words(rest.removesuffix(", named"), part.mark))
             case "comes and goes":
                 stage.come_and_go(room, who)
             case "puts the bot out and in":
@@ -262,22 +266,21 @@ class Play:
     def _holds(self, row: Row) -> bool:
         return row.text("chat") in self.held
 
-    def kept(self) -> str:
-        """All that the agents were asked, and all that the store holds of what anybody said."""
+    def asked(self) -> str:
+        """What the agents were asked."""
         journal = self.daemon.home / "journal"
+        return journal.read_text() if journal.exists() else ""
+
+    def kept(self) -> str:
+        """All that the store holds of what anybody said."""
         with self.daemon.reading() as tx:
-            texts = [str(value) for value in _column(tx)]
-        return "\n".join([journal.read_text() if journal.exists() else "", *texts])
+            return "\n".join(row.text_or_none("text") or "" for row in tx.all(_KEPT))
 
     def explained(self, row: Row) -> str:
         return str(self.verb("explain", id=str(row.integer("id"))))
 
     def verb(self, name: str, **arguments: str) -> object:
         return asyncio.run(ask(self.daemon.state / SOCKET_NAME, name, arguments))
-
-
-def _column(tx: Tx) -> Iterable[str]:
-    return (row.text_or_none("text") or "" for row in tx.all(_KEPT))
 
 
 def _halves(parts: Sequence[Part]) -> list[list[Part]]:
@@ -318,9 +321,11 @@ def furnished(stage: Stage, home: Path, cells: Sequence[Cell], direct: str = "pa
         who = stage.person(f"{cell.role}{number}", robot=cell.role == "x") if own else regulars[cell.role]
         parts.append(Part(cell=cell, who=who, room=stage.room(place, who, host), mark=f"m{number:04}z"))
     roles = {role: {part.who.identity for part in parts if part.cell.role == role} for role in "ou"}
-    config = _config(stage, home, direct, {"o": sorted(roles["o"]), "u": sorted({host.identity, *roles["u"]})})
+    roles["o"].add(regulars["o"].identity)
     hall = stage.room("listed" if direct == "off" else "direct", host, host)
-    return Play(stage=stage, daemon=Daemon(home, config=config), parts=parts, host=host, hall=hall)
+    config = _config(stage, home, direct, {"o": sorted(roles["o"]), "u": sorted({host.identity, *roles["u"]})})
+    daemon = Daemon(home, config=config)
+    return Play(stage=stage, daemon=daemon, parts=parts, host=host, owner=regulars["o"], hall=hall)
 
 
 def _config(stage: Stage, home: Path, direct: str, people: Mapping[str, Sequence[str]]) -> str:

@@ -15,16 +15,18 @@ class SlackStage(Stage):
     """Each place is a channel of its own; a thread begins below something that was not said to the bot."""
 
     platform = "slack"
+    a_thread_each = True
 
     def __init__(self, server: ThreadedSlackServer) -> None:
         self.server = server
         self.listed = []
         self._people: dict[str, Person] = {}
         self._channels: dict[str, Channel] = {}
+        self._hook = server.other_bot("hook")
 
     def table(self) -> dict[str, object]:
-        bot = self.server.bot
-        return {"bot_token": bot.token, "app_token": bot.app_token, "api_base": self.server.api_base.rstrip("/")}
+        bot, root = self.server.bot, self.server.api_base.rstrip("/")
+        return {"bot_token": bot.token, "app_token": bot.app_token, "api_base": root, "catch_up": 0}
 
     def person(self, name: str, *, robot: bool = False) -> Who:
         person = self.server.other_bot(name) if robot else self.server.person(name)
@@ -84,7 +86,10 @@ class SlackStage(Stage):
 
     def say_as_nobody(self, room: Room, manner: str, who: Who, text: str) -> None:
         words, options = self._named(room, Saying(text=text, named=True)), self._options(room)
-        self.server.say(room.chat, self._people[who.id], words, **{**options, "subtype": "bot_message"})
+        options["subtype"] = "bot_message"
+        if manner == "impostor":
+            options["extra"] = {"user": who.id, "username": self._people[who.id].name}
+        self.server.say(room.chat, self._hook, words, **options)
 
     def come_and_go(self, room: Room, who: Who) -> None:
         self.server.leave(room.chat, self._people[who.id])

@@ -39,6 +39,8 @@ class Stage(ABC):
     """A double, led for one daemon. Each act returns when the platform has it; what the bot makes of it comes later."""
 
     platform: str
+    a_thread_each: bool = False
+    """Whether each question in a group begins a thread of its own."""
     listed: list[str]
     """Ids of what goes into `groups`."""
 
@@ -81,7 +83,8 @@ class Stage(ABC):
 
     @abstractmethod
     def say_as_nobody(self, room: Room, manner: str, who: Who, text: str) -> None:
-        """The bot is mentioned. `manner`: "nobody", "channel" or "linked"; `who` is for platforms where a bot says it."""
+        """The bot is mentioned. `manner`: "nobody", "impostor", "channel" or "linked"; `who` is the owner whom an impostor
+        plays."""
 
     @abstractmethod
     def come_and_go(self, room: Room, who: Who) -> None: ...

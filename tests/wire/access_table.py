@@ -21,7 +21,8 @@ What is not, so that nothing is sent and nothing is fetched:
     u the group is not listed    a not addressed            e an edit of what has its fate
     0 nothing comes in at all    - there is no such thing there
 
-"named": the bot is mentioned. All commands without a word after them do what they do then.
+An impostor is nobody with all of an owner's that the platform lets anybody show. "named": the bot is mentioned. Commands
+without a word after them do what they do then.
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ press: one's own        | C C C - - - | C C C C - - | - - - - - - | C C C C - - 
 press: somebody else's  | - - - - - - | X X X X X - | - - - - - - | X X X X X - | - - - - - - |
 nobody: words, named    | - - - - - - | - - - - - p | - - - - - p | - - - - - p | - - - - - p |
 nobody: /stop, named    | - - - - - - | - - - - - p | - - - - - p | - - - - - p | - - - - - p |
+impostor: /stop, named  | - - - - - - | - - - - - p | - - - - - p | - - - - - p | - - - - - p |
 channel: words, named   | - - - - - - | - - - - - p | - - - - - p | - - - - - p | - - - - - p |
 linked: words, named    | - - - - - - | - - - - - 0 | - - - - - 0 | - - - - - 0 | - - - - - 0 |
 comes and goes          | - - - - - - | 0 0 0 0 0 0 | 0 0 0 0 0 0 | - - - - - - | - - - - - - |
@@ -100,6 +102,7 @@ menu: /stop             | - - - - - - | - - - - - - | - - - - - - | - - - - - - 
 DISCORD: Final = """
 nobody: words, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
 nobody: /stop, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
+impostor: /stop, named  | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
 channel: words, named   | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
 linked: words, named    | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
 puts the bot out and in | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
@@ -122,10 +125,12 @@ reply to the bot        | - - - - - - | - - - - - - | - - - - - - | - - - - - - 
 /approve, named         | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 /deny, named            | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 /stop                   | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
-menu: /status           | C C C K b - | C C C C T - | T T T T T - | - - - - - - | - - - - - - |
-menu: /stop             | C C C K b - | T T T T T - | T T T T T - | - - - - - - | - - - - - - |
+menu: /status           | C C C K T - | C C C C T - | T T T T T - | - - - - - - | - - - - - - |
+menu: /stop             | C C C K T - | T T T T T - | T T T T T - | - - - - - - | - - - - - - |
+voice                   | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
 nobody: words, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
 nobody: /stop, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
+impostor: /stop, named  | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
 channel: words, named   | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
 linked: words, named    | - - - - - - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
 puts the bot out and in | - - - - - - | 0 0 0 0 0 - | 0 0 0 0 0 - | - - - - - - | - - - - - - |

@@ -100,6 +100,9 @@ class TelegramStage(Stage):
         match manner:
             case "nobody":
                 self.server.say_anonymously(chat, words, **options)
+            case "impostor":
+                sender, channel = self._users[who.id], self._channel
+                self.server.posted(chat, self.server.draft_of(chat, words, options, sender=sender, sender_chat=channel))
             case "channel":
                 self.server.say_as_channel(chat, self._channel, words, **options)
                 self.server.say_without_from(chat, self._channel, words, **options)

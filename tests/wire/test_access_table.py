@@ -10,16 +10,18 @@ from typing import Final
 import pytest
 
 from core.desk.commands.table import BY_NAME
+from core.service.notices import ENGLISH
 from tests.wire.access_discord import discord
 from tests.wire.access_play import Play, Seen, begin, furnished
 from tests.wire.access_slack import slack
-from tests.wire.access_stage import Stage
+from tests.wire.access_stage import Room, Saying, Stage, Who
 from tests.wire.access_table import (
     EVERYWHERE,
     EXPLAINED,
     HEARD,
+    ON,
     OTHER_DOORS,
-    ROLES,
+    REASONS,
     SILENT,
     Cell,
     cells_of,
@@ -31,25 +33,135 @@ from tests.wire.access_telegram import telegram
 STAGES: Final[dict[str, Callable[[], AbstractContextManager[Stage]]]] = {
     "telegram": telegram, "discord": discord, "slack": slack,
 }  # fmt: skip
+SLICES: Final = [("telegram", 0, 1), ("discord", 0, 1), ("slack", 0, 3), ("slack", 1, 3), ("slack", 2, 3)]
+"""On Slack a bot says four things a second at most, so several go through the table at once."""
 DOORS: Final = ("allow", "open", "off")
 
 
 @contextmanager
-def played(platform: str, home: Path, cells: Sequence[Cell], direct: str = "pairing") -> Iterator[tuple[Play, list[Seen]]]:
+def playing(platform: str, home: Path, cells: Sequence[Cell], direct: str = "pairing") -> Iterator[Play]:
+    """Ready to play; in the end no rule of the platform was broken."""
     with STAGES[platform]() as stage:
         play = furnished(stage, home, cells, direct)
         with play.daemon:
             begin(play)
-            yield play, play.play()
+            yield play
         assert stage.problems == ()
 
 
 def check(play: Play, seen: Sequence[Seen]) -> None:
+    """Each cell is as expected; nothing is left over; nobody who is not heard reached an agent or the store."""
     wrong = [str(one) for one in seen if one.letter != one.part.cell.expected]
     assert not wrong, "\n".join(wrong)
+    assert play.loose_ends() == []
+    kept, journal = play.kept(), play.asked()
+    heard = {one.part.mark for one in seen if one.part.cell.expected == "A"}
+    told = {one.part.mark for one in seen if one.part.mark in journal or one.part.mark in kept}
+    assert told <= heard
+    fetched = [str(one) for one in seen if one.fetched and one.part.cell.expected not in "AV"]
+    assert not fetched, "\n".join(fetched)
+
+
+@pytest.mark.parametrize(("platform", "slice_", "of"), SLICES)
+def test_the_table(platform: str, slice_: int, of: int, tmp_path: Path) -> None:
+    kinds = list(rows_of(EVERYWHERE))[slice_::of]
+    cells = [cell for cell in table_on(platform) if cell.kind in kinds]
+    with playing(platform, tmp_path, cells) as play:
+        seen = play.play()
+        check(play, seen)
+        pictures = [one for one in seen if one.part.cell.kind.startswith(("photo", "file")) and one.letter == "A"]
+        assert all(one.fetched for one in pictures), "what is heard is fetched"
+        explain_each(play, seen)
+
+
+def explain_each(play: Play, seen: Sequence[Seen]) -> None:
+    """One of each kind of silence is told of as the table means it."""
+    silent = {one.letter: one.rows[0] for one in seen if one.rows and one.letter in EXPLAINED}
+    assert silent
+    for letter, row in silent.items():
+        assert EXPLAINED[letter] in play.explained(row)
 
 
 @pytest.mark.parametrize("platform", STAGES)
-def test_the_table(platform: str, tmp_path: Path) -> None:
-    with played(platform, tmp_path, table_on(platform)) as (play, seen):
+@pytest.mark.parametrize("direct", DOORS)
+def test_other_doors(platform: str, direct: str, tmp_path: Path) -> None:
+    cells = [cell for cell in cells_of(rows_of(OTHER_DOORS), DOORS) if cell.place == direct]
+    with playing(platform, tmp_path, cells, direct) as play:
+        seen = play.play()
         check(play, seen)
+        explain_each(play, seen)
+
+
+def test_the_table_has_every_command() -> None:
+    rows = rows_of(EVERYWHERE)
+    assert {f"/{name}" for name in BY_NAME} == {
+        kind.partition(",")[0].partition(" ")[0] for kind in rows if kind.startswith("/")
+    } - {"/nosuch"}
+    for platform, table in ON.items():
+        assert set(rows_of(table)) <= set(rows), platform
+        assert all(cell.expected in HEARD + SILENT for cell in table_on(platform))
+    assert set(EXPLAINED) == set(REASONS.values())
+
+
+# C47, C48
+
+
+class Hall:
+    """People who say one thing after the other."""
+
+    def __init__(self, play: Play) -> None:
+        self.play = play
+
+    def ask(self, room: Room, who: Who, text: str) -> str:
+        """What comes to be said there, once there is something more."""
+        stage = self.play.stage
+        before = len(stage.said(room))
+        stage.say(room, who, Saying(text=text, named=True))
+        self.play.wait(lambda: len(stage.said(room)) > before, f"an answer to {text}")
+        self.play.wait(self.play.quiet, "nothing is open")
+        return "\n".join(stage.said(room)[before:])
+
+
+COUPLE: Final = [
+    Cell(kind="words", place=place, role=role, expected="A") for place in ("direct", "listed") for role in "ou"
+]
+
+
+@pytest.mark.parametrize("platform", STAGES)
+def test_nobody_resumes_what_they_took_no_part_in(platform: str, tmp_path: Path) -> None:
+    """C47. Not by its title, nor a part of it, nor by its id; not even an owner, nor from a group that both are in."""
+    with playing(platform, tmp_path, COUPLE) as play:
+        hall = Hall(play)
+        owner, user, group = play.parts[0], play.parts[1], play.parts[2].room
+        hall.ask(user.room, user.who, "fast one")
+        assert "Secret Plan" in hall.ask(user.room, user.who, "/title Secret Plan")
+        listed = play.daemon.json("sessions", "list")
+        assert isinstance(listed, list)
+        secret = next(str(one["id"]) for one in listed if one["title"] == "Secret Plan")
+        for room in (owner.room, group):
+            hall.ask(room, owner.who, "fast two")
+            for name in ("Secret Plan", "secret", secret, secret.upper()):
+                assert f"No conversation of yours fits “{name}”" in hall.ask(room, owner.who, f"/resume {name}")
+            assert "Secret Plan" not in hall.ask(room, owner.who, "/sessions")
+        hall.ask(user.room, user.who, "/reset")
+        assert "Back in “Secret Plan”" in hall.ask(user.room, user.who, f"/resume {secret}")
+
+
+STRANGERS: Final = [Cell(kind="words", place="direct", role="s", expected="K") for _ in range(3)] + [
+    Cell(kind="words", place="direct", role="o", expected="A")
+]
+
+
+@pytest.mark.parametrize("platform", STAGES)
+def test_who_takes_the_name_of_somebody_who_is_let_in_stays_a_stranger(platform: str, tmp_path: Path) -> None:
+    """C48. Neither an owner's name, nor an owner's id as a name, nor an identity as one lets anybody in."""
+    with playing(platform, tmp_path, STRANGERS) as play:
+        owner = play.parts[-1].who
+        play.stage.rename(owner, "Grace")
+        for part, name in zip(play.parts[:-1], ("Grace", owner.id, owner.identity), strict=True):
+            play.stage.rename(part.who, name)
+        check(play, play.play())
+
+
+def test_the_catalogue_says_what_the_table_looks_for() -> None:
+    assert ENGLISH["pairing"].startswith("I don't know you yet.")
