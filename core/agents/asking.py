@@ -35,7 +35,7 @@ from core.agents import compaction
 from core.agents.agent import Allowed, Answer, Remark, Responded, Suspend, TurnContext, Used
 from core.agents.crossing import Crossing
 from core.agents.faults import translate, wordless
-from core.agents.files import UNSEEN, Aside, files_in, referring, refs_in, whole
+from core.agents.files import UNSEEN, Aside, files_in, fitting, referring, refs_in, whole
 from core.agents.providers import request_settings
 from core.agents.role import Role
 from core.agents.toolbox import Deps
@@ -200,7 +200,7 @@ class Asking:
         refs = refs_in(entries)
         if not refs:
             return entries
-        files = await self._crossing.ask(lambda turn: turn.desk.files(refs))
+        files = fitting(entries, await self._crossing.ask(lambda turn: turn.desk.files(refs)))
         return [replace(entry, data=self._seen(entry, files)) for entry in entries]
 
     def _seen(self, entry: Entry, files: Mapping[str, bytes]) -> Mapping[str, Json]:

@@ -10,6 +10,9 @@ from core.store.entries import Entry, Json
 
 REF = "frontdesk_file"
 GONE = "[This file is not kept any more.]"
+REQUEST_BYTES = 20 * 1024 * 1024
+"""Of all files in one request: 27 MiB in base64, below the least that a provider takes (32 MB,
+https://docs.anthropic.com/en/api/overview)."""
 UNSEEN = "[You can't see this picture: the model takes none.]"
 
 
@@ -82,6 +85,18 @@ def _put_back(message: Json, files: Mapping[str, bytes], missing: str) -> Json:
 def refs_in(entries: Iterable[Entry]) -> set[str]:
     """What the entries refer to."""
     return {ref for entry in entries for ref in _refs(entry.data)}
+
+
+def fitting(entries: Sequence[Entry], files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """The files that fit into one request, those of the latest entries first."""
+    kept: dict[str, bytes] = {}
+    left = REQUEST_BYTES
+    for entry in reversed(entries):
+        for ref in _refs(entry.data):
+            if ref in files and ref not in kept and len(files[ref]) <= left:
+                kept[ref] = files[ref]
+                left -= len(files[ref])
+    return kept
 
 
 def _refs(data: Json) -> Iterator[str]:

@@ -194,9 +194,10 @@ class Desk:
 
     async def idle(self) -> None:
         """Return once nothing moves: what is left waits for time, for people or for an agent. For tests and chores."""
-        while moving := self._moving():
-            await asyncio.wait(moving, timeout=0.01, return_when=asyncio.FIRST_COMPLETED)
-            await asyncio.sleep(0)
+        while (moving := self._moving()) or self.router.carries:
+            if moving:
+                await asyncio.wait(moving, timeout=0.01, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.sleep(0 if moving else 0.001)
 
     def _moving(self) -> list[asyncio.Task[None]]:
         desk = (*self._instants.moving(), *self._takings, *self._manner.moving(), *self._house.voices.moving())

@@ -17,11 +17,12 @@ from core.people.names import plain_line
 from core.ports import Bot, LimitsUploads
 from core.store.deliveries import SentFile
 from core.store.files import Files
-from core.vocabulary import Address
+from core.vocabulary import Address, FileKind
 
 MOST_FILES = 10
 """In one message, as platforms have it."""
-NAME_CHARS = 120
+NAME_CHARS, SUFFIX_CHARS = 110, 10
+UNKNOWN = "application/octet-stream"
 PIECE_BYTES = 1024 * 1024
 MIB = 1024 * 1024
 
@@ -66,8 +67,10 @@ def _kept(files: Files, stream: BinaryIO, real: Path, limit: int) -> SentFile:
         head, digest = incoming.head, incoming.keep()
     finally:
         incoming.drop()
-    media_type = picture_type(head) or mimetypes.guess_type(real.name)[0] or "application/octet-stream"
-    name = plain_line(real.name, NAME_CHARS) or "file"
+    media_type = picture_type(head) or mimetypes.guess_type(real.name)[0] or UNKNOWN
+    if kind_of(media_type) is FileKind.IMAGE and picture_type(head) is None:
+        media_type = UNKNOWN
+    name = plain_line(real.stem, NAME_CHARS) + plain_line(real.suffix, SUFFIX_CHARS) or "file"
     return SentFile(
         digest=digest, kind=kind_of(media_type), name=name, media_type=media_type, size=incoming.size
     )  # fmt: skip

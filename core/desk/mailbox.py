@@ -116,7 +116,12 @@ class Mailbox:
     @property
     def still(self) -> bool:
         """Nothing moves here until time passes or something comes in."""
-        return self._blocked and not self._wake.is_set() and not self._carrying
+        return self._blocked and not self._wake.is_set()
+
+    @property
+    def carries(self) -> bool:
+        """Files are being fetched or read."""
+        return bool(self._carrying)
 
     def _while_running(self, ref: Ref) -> None:
         turn = self.owner.turn

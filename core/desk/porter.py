@@ -36,8 +36,9 @@ FETCH_S = 120.0
 """All tries to fetch one file."""
 READ_S = 30.0
 PIECE_BYTES = 1024 * 1024
-PICTURE_BYTES = 5 * 1024 * 1024
-"""The most that one picture may have for a model, https://docs.anthropic.com/en/docs/build-with-claude/vision."""
+PICTURE_BYTES = 5 * 1024 * 1024 * 3 // 4
+"""The most that one picture may have for a model: 5 MiB in base64,
+https://docs.anthropic.com/en/docs/build-with-claude/vision."""
 STORE_PAUSE_S = 1.0
 _NOT_FETCHED = "file_lost"
 
@@ -125,7 +126,7 @@ class Porter:
     async def _kept(self, file: Enclosure, digest: Digest, size: int, head: bytes) -> Enclosure:
         seen = picture_type(head)
         if file.attachment.kind is FileKind.IMAGE and seen is not None and size > PICTURE_BYTES:
-            return replace(file, fault="picture_too_large", size=size)
+            return replace(file, fault="picture_too_large", size=size, limit=PICTURE_BYTES)
         attachment = file.attachment
         if seen is not None and attachment.kind in (FileKind.IMAGE, FileKind.FILE) and size <= PICTURE_BYTES:
             attachment = replace(attachment, kind=FileKind.IMAGE, media_type=seen)

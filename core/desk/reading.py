@@ -16,6 +16,8 @@ log = structlog.get_logger("frontdesk.desk")
 MOST_CHARS = 200_000
 """Of one file that an agent is shown; with four characters a token that is 50,000 tokens."""
 _MOST_BYTES = 4 * MOST_CHARS
+_LONGEST_BYTES = 4
+"""Of one character in UTF-8."""
 _MARKS = {
     b"\xef\xbb\xbf": "utf-8-sig",
     b"\xff\xfe\0\0": "utf-32",  # before the one that begins like it
@@ -28,11 +30,9 @@ CUT = "\n[Only the beginning: the file is longer than what is shown here.]"
 
 async def text_of(path: Path, head: bytes, media_type: str, name: str) -> str | None:
     """None where there is none. It may take as long as `pdf_text` may; cancelling ends that."""
-    if is_pdf(head):
-        return _cut(await _pdf(path))
     if is_text(media_type, name):
         return _cut(await asyncio.to_thread(_plain, path))
-    return None
+    return _cut(await _pdf(path)) if is_pdf(head) else None
 
 
 def _cut(text: str | None) -> str | None:
@@ -47,10 +47,13 @@ def _plain(path: Path) -> str | None:
     encoding = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
     if encoding is None and b"\0" in data:
         return None
+    if encoding is not None:
+        return data.decode(encoding, "replace")
     try:
-        return data.decode(encoding or "utf-8", "replace" if len(data) == _MOST_BYTES or encoding else "strict")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
+        return data.decode()
+    except UnicodeDecodeError as fault:
+        cut = len(data) == _MOST_BYTES and fault.start > len(data) - _LONGEST_BYTES
+        return data[: fault.start].decode() if cut else data.decode("cp1252", "replace")
 
 
 async def _pdf(path: Path) -> str | None:

@@ -63,6 +63,11 @@ class Router:
         """Mailboxes that do something right now: neither waiting for time nor for an agent."""
         return [box.task for box in self._boxes.values() if not box.still]
 
+    @property
+    def carries(self) -> bool:
+        """Files are being fetched or read for some."""
+        return any(box.carries for box in self._boxes.values())
+
     async def drain(self, seconds: float) -> None:
         """Let what runs come to its end, for that long."""
         deadline = self._house.clock.monotonic() + seconds

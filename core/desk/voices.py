@@ -10,6 +10,7 @@ import structlog
 
 from core.agents.speech import Unheard
 from core.delivery.outbox import Outbox
+from core.desk.handing import upload_limit
 from core.desk.porter import Porter
 from core.errors import StoreError
 from core.ports import Bot, Clock
@@ -47,6 +48,10 @@ class Voices:
     async def _speak(self, turn: Turn, text: str) -> None:
         try:
             sound = await self._porter.bounds.speech.speak(text)
+            bot = self._bots.get(turn.address.bot)
+            if bot is None or len(sound.data) > upload_limit(bot, turn.address):
+                log.warning("not_spoken", turn=turn.id, why="the sound is larger than the platform takes")
+                return
             digest = await asyncio.to_thread(self._store.files.put, sound.data)
             file = SentFile(
                 digest=digest, kind=FileKind.VOICE, name=sound.name, media_type=sound.media_type, size=len(sound.data)

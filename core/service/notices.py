@@ -86,7 +86,7 @@ ENGLISH = {
     "file_nameless": "that file",
     "file_too_large": "{name} is too large for me ({limit} MiB at most), so I go without it.",
     "file_lost": "I could not get {name}, so I go without it. Please send it again if it matters.",
-    "picture_too_large": "{name} is too large for me to look at (5 MiB at most), so I go without it.",
+    "picture_too_large": "{name} is too large for me to look at ({limit} MiB at most), so I go without it.",
     "voice_unheard": "I can't listen to voice messages here; please write instead.",
     "voice_failed": "I could not make out your voice message; please try again, or write.",
     "voice_timeout": "Listening to your voice message took too long; please try again, or write.",

@@ -329,7 +329,6 @@ async def test_a_turn_that_is_tried_again_is_spoken_too(speaking: House, server:
     assert [one.text for one in server.spoken] == ["fine"]
 
 
-@pytest.mark.xfail(strict=True, reason="voices._speak: sound larger than the platform takes is sent all the same")
 async def test_sound_that_is_larger_than_the_platform_takes_is_not_sent(furnish: Furnish, server: SpeechServer) -> None:
     house = await opened(
         furnish, server, speaks=True, bot=FilingBot(capabilities=replace(FILING, upload_limit_bytes=100))

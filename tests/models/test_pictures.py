@@ -156,9 +156,6 @@ async def test_a_fallback_that_reads_another_way_is_shown_it_too(
     assert [pictures(request) for request in server.requests] == [[("image/png", png(1000, seed=1))]] * 3
 
 
-@pytest.mark.xfail(
-    strict=True, reason="porter.PICTURE_BYTES is 5 MiB before base64; Anthropic counts it after: 3.75 MiB"
-)
 async def test_no_picture_is_larger_than_the_strictest_provider_takes(filing: Filing, server: ModelServer) -> None:
     house = await filing(model=MESSAGES)
     await show(house, "look", 1, size=4 * MIB)
@@ -166,9 +163,6 @@ async def test_no_picture_is_larger_than_the_strictest_provider_takes(filing: Fi
         assert len(base64.b64encode(data)) <= ANTHROPIC_BYTES
 
 
-@pytest.mark.xfail(
-    strict=True, reason="asking._with_files shows all pictures of a session: past 32 MB no request is taken"
-)
 async def test_a_session_with_many_pictures_goes_on(filing: Filing, server: ModelServer) -> None:
     """https://docs.claude.com/en/api/errors: a request has at most 32 MB."""
     server.set_context(None)  # the double counts a picture's letters, where a provider counts some 1,600 tokens

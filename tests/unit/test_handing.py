@@ -275,13 +275,7 @@ def test_several_folders(place: Place) -> None:
     [
         ("a.png", png(), FileKind.IMAGE, "image/png"),
         ("a.txt", png(), FileKind.IMAGE, "image/png"),
-        pytest.param(
-            "a.png",
-            b"no picture",
-            FileKind.FILE,
-            "application/octet-stream",
-            marks=pytest.mark.xfail(strict=True, reason="handing._kept believes a name that says picture"),
-        ),
+        pytest.param("a.png", b"no picture", FileKind.FILE, "application/octet-stream"),
         ("a.pdf", b"%PDF-1.4", FileKind.FILE, "application/pdf"),
         ("a.mp3", b"ID3", FileKind.AUDIO, "audio/mpeg"),
         ("a.mp4", b"....ftyp", FileKind.VIDEO, "video/mp4"),
@@ -300,8 +294,7 @@ def test_what_it_is_sent_as(place: Place, name: str, data: bytes, kind: FileKind
     [
         "\u202egnp.exe", "line\nbreak.txt", " ", "[brackets].txt", "a" * 100 + ".txt",
         pytest.param(
-            "ü" * 120 + ".txt",
-            marks=pytest.mark.xfail(strict=True, reason="handing._kept cuts a long name at its end: the suffix goes"),
+            "ü" * 120 + ".txt"
         ),
     ],
 )  # fmt: skip

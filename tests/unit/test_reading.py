@@ -67,7 +67,8 @@ async def test_utf_32_is_text(tmp_path: Path) -> None:
 async def test_a_long_text_is_cut_at_a_whole_character(tmp_path: Path, character: str) -> None:
     found = await read(tmp_path, (character * (MOST_CHARS + 5)).encode(), "a.txt")
     assert found is not None
-    assert found.startswith(character * MOST_CHARS)
+    assert found.startswith(character * (MOST_CHARS - 200))
+    assert "\ufffd" not in found
     assert len(found) < MOST_CHARS + 200
 
 
@@ -78,7 +79,6 @@ async def test_an_agent_can_see_that_a_text_was_cut(tmp_path: Path) -> None:
     assert cut != whole
 
 
-@pytest.mark.xfail(strict=True, reason="reading._plain: of what is long only UTF-8 is tried, so umlauts are replaced")
 async def test_a_long_text_in_an_old_encoding_keeps_its_characters(tmp_path: Path) -> None:
     found = await read(tmp_path, ("ü" * 900_000).encode("cp1252"), "a.txt")
     assert found is not None
@@ -110,7 +110,6 @@ async def test_what_claims_nothing_is_not_read(tmp_path: Path) -> None:
     assert await read(tmp_path, b"plain words", "a.bin") is None
 
 
-@pytest.mark.xfail(strict=True, reason="reading.text_of: a text that speaks of PDFs is taken for one, and not read")
 @pytest.mark.parametrize("text", ["The header is %PDF-1.4, says ISO 32000.", 'MAGIC = b"%PDF-"\n'])
 async def test_a_text_about_pdfs_is_text(tmp_path: Path, text: str) -> None:
     assert await read(tmp_path, text.encode(), "notes.py") == text.strip()

@@ -140,6 +140,9 @@ class Play:
     """Chats where an answer goes on for ever."""
     barriers: int = 0
 
+    def __post_init__(self) -> None:
+        self.roots = {(part.room.chat, part.room.thread) for part in self.parts if part.room.thread}
+
     # waiting
 
     def wait(self, holds: Callable[[], bool], what: str, *, timeout_s: float = LONG_S) -> None:
@@ -160,8 +163,12 @@ class Play:
 
     def _arrived(self, due: Sequence[Part]) -> bool:
         with self.daemon.reading() as tx:
-            last = {row.text("chat"): row.integer("id") for row in tx.all(_ROWS)}
+            last = {row.text("chat"): row.integer("id") for row in tx.all(_ROWS) if not self._is_root(row)}
         return all(last.get(part.room.chat, 0) > part.last_row for part in due)
+
+    def _is_root(self, row: Row) -> bool:
+        """Is it what a thread hangs on, which nobody said to the bot?"""
+        return (row.text("chat"), row.text_or_none("message")) in self.roots
 
     def quiet(self) -> bool:
         with self.daemon.reading() as tx:
@@ -189,8 +196,9 @@ class Play:
         """What has to be there before."""
         stage, cell, room = self.stage, part.cell, part.room
         holds = cell.kind == _ELSES
-        alone = cell.place == "listed" and stage.a_thread_each and not holds and cell.kind != "reaction"
-        if cell.place in ("listed", "ours") and cell.expected not in "brp" and not alone:
+        needed = holds or cell.kind in ("reaction", "reply to the bot")
+        idle = cell.expected in "brp" or (cell.place == "listed" and stage.a_thread_each)
+        if cell.place in ("listed", "ours") and (needed or not idle):
             stage.say(room, self.host, Saying(text=f"{'hold' if holds else 'fast'} h{part.mark}", named=True))
         if cell.kind == _OWN:
             stage.say(room, part.who, Saying(text=f"hold p{part.mark}", named=True))
@@ -239,6 +247,8 @@ class Play:
             rows = tx.all(_ROWS)
         of_chat: dict[str, list[Row]] = {}
         for row in rows:
+            if self._is_root(row):
+                continue
             of_chat.setdefault(row.text("chat"), []).append(row)
         stage = self.stage
         return [

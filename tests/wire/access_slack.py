@@ -12,7 +12,8 @@ from tests.wire.access_stage import Room, Saying, Stage, Who
 
 
 class SlackStage(Stage):
-    """Each place is a channel of its own; a thread begins below something that was not said to the bot."""
+    """Each place is a channel of its own. A thread that is ours begins with the first that is said there, another below
+    something that was not said to the bot."""
 
     platform = "slack"
     a_thread_each = True
@@ -22,6 +23,8 @@ class SlackStage(Stage):
         self.listed = []
         self._people: dict[str, Person] = {}
         self._channels: dict[str, Channel] = {}
+        self._ours: dict[str, str] = {}
+        """The threads that began in channels where one is meant to."""
         self._hook = server.other_bot("hook")
 
     def table(self) -> dict[str, object]:
@@ -47,7 +50,9 @@ class SlackStage(Stage):
         self._channels[channel.id] = channel
         if place not in ("direct", "unlisted"):
             self.listed.append(channel.id)
-        thread = self.server.say(channel, theirs, "good morning").ts if place in ("ours", "other") else ""
+        if place == "ours":
+            self._ours[channel.id] = ""
+        thread = self.server.say(channel, theirs, "good morning").ts if place == "other" else ""
         return Room(chat=channel.id, thread=thread, group=place != "direct")
 
     def connected(self) -> bool:
@@ -63,10 +68,14 @@ class SlackStage(Stage):
             content = {"photo": png(90, 60), "file": b"notes", "voice": b"OggS" + bytes(60)}[saying.thing]
             name = {"photo": "photo.png", "file": "notes.txt", "voice": "voice.ogg"}[saying.thing]
             options["files"] = [self.server.file(person, name, content)]
-        return self.server.say(channel, person, text, **options).ts
+        said = self.server.say(channel, person, text, **options).ts
+        if self._ours.get(room.chat) == "":
+            self._ours[room.chat] = said
+        return said
 
     def _options(self, room: Room) -> SayOptions:
-        return {"thread": room.thread} if room.thread else {}
+        thread = room.thread or self._ours.get(room.chat)
+        return {"thread": thread} if thread else {}
 
     def _named(self, room: Room, saying: Saying) -> str:
         return f"<@{self.server.bot.user_id}> {saying.text}" if saying.named and room.group else saying.text

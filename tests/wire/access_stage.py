@@ -83,8 +83,8 @@ class Stage(ABC):
 
     @abstractmethod
     def say_as_nobody(self, room: Room, manner: str, who: Who, text: str) -> None:
-        """The bot is mentioned. `manner`: "nobody", "impostor", "channel" or "linked"; `who` is the owner whom an impostor
-        plays."""
+        """The bot is mentioned. `manner`: "nobody", "impostor", "channel" or "linked"; `who` is the owner whom an
+        impostor plays."""
 
     @abstractmethod
     def come_and_go(self, room: Room, who: Who) -> None: ...

@@ -21,8 +21,8 @@ What is not, so that nothing is sent and nothing is fetched:
     u the group is not listed    a not addressed            e an edit of what has its fate
     0 nothing comes in at all    - there is no such thing there
 
-An impostor is nobody with all of an owner's that the platform lets anybody show. "named": the bot is mentioned. Commands
-without a word after them do what they do then.
+An impostor is nobody, with all of an owner's that the platform lets anybody show. "named": the bot is mentioned.
+Commands without a word after them do what they do then.
 """
 
 from __future__ import annotations
@@ -128,6 +128,7 @@ reply to the bot        | - - - - - - | - - - - - - | - - - - - - | - - - - - - 
 menu: /status           | C C C K T - | C C C C T - | T T T T T - | - - - - - - | - - - - - - |
 menu: /stop             | C C C K T - | T T T T T - | T T T T T - | - - - - - - | - - - - - - |
 voice                   | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
+press: one's own        | C C C - - - | C C C C - - | - - - - - - | C C C C - - | - - - - - - |
 nobody: words, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
 nobody: /stop, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
 impostor: /stop, named  | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
@@ -136,7 +137,8 @@ linked: words, named    | - - - - - - | - - - - - - | - - - - - - | - - - - - - 
 puts the bot out and in | - - - - - - | 0 0 0 0 0 - | 0 0 0 0 0 - | - - - - - - | - - - - - - |
 """
 """A mention in a channel begins a thread of its own, in which nobody else was answered. A slash command is not typed in
-threads, and is about one's own; "bot_message" is nobody; a thread is all that replies are."""
+threads, and is about one's own; "bot_message" is nobody; a thread is all that replies are; a file of
+sound is no voice message, and what a thread began with comes along, so that the agent of this test knows no "hold"."""
 
 ON: Final[Mapping[str, str]] = {"telegram": TELEGRAM, "discord": DISCORD, "slack": SLACK}
 
