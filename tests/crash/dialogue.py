@@ -107,8 +107,8 @@ class Platform(Protocol):
     def calls(self) -> int:
         """How many calls the bot has made."""
 
-    def handed_over(self, said: Kept, kept: Kept) -> bool:
-        """Has the bot all that was said to it?"""
+    def handed_over(self, said: Kept, kept: Callable[[], Kept]) -> bool:
+        """Has the bot all that was said to it? `kept` reads what stands in the store."""
 
     @property
     def problems(self) -> tuple[object, ...]:

@@ -147,9 +147,9 @@ groups = [{groups}]
     def calls(self) -> int:
         return len(self.server.calls)
 
-    def handed_over(self, said: Kept, kept: Kept) -> bool:
+    def handed_over(self, said: Kept, kept: Callable[[], Kept]) -> bool:
         """Nothing is handed over twice, so that what counts is what was stored."""
-        return set(said) <= set(kept)
+        return set(said) <= set(kept())
 
     @property
     def problems(self) -> tuple[object, ...]:
@@ -292,9 +292,9 @@ groups = [{groups}]
     def calls(self) -> int:
         return len(self.server.calls)
 
-    def handed_over(self, said: Kept, kept: Kept) -> bool:
+    def handed_over(self, said: Kept, kept: Callable[[], Kept]) -> bool:
         """What a process took and did not acknowledge comes again later; what counts is what was stored."""
-        return set(said) <= set(kept)
+        return set(said) <= set(kept())
 
     @property
     def problems(self) -> tuple[object, ...]:

@@ -194,7 +194,7 @@ api_base = "{self.server.url}"
     def calls(self) -> int:
         return len(self.server.calls)
 
-    def handed_over(self, said: Kept, kept: Kept) -> bool:
+    def handed_over(self, said: Kept, kept: Callable[[], Kept]) -> bool:
         return not self.server.unconfirmed
 
     @property
@@ -298,8 +298,7 @@ class Stage:
     @property
     def handed_over(self) -> bool:
         """Is all that was said durable, as far as the platforms can know?"""
-        kept = self.kept()
-        return all(platform.handed_over(self._said_on(platform), kept) for platform in self.platforms)
+        return all(platform.handed_over(self._said_on(platform), self.kept) for platform in self.platforms)
 
     def kept(self) -> Kept:
         with self.daemon.reading() as tx:

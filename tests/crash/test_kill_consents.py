@@ -15,7 +15,7 @@ from tests.crash.test_kill_models import FEW, Seen, goes_on, interrupted, seen
 
 pytestmark = pytest.mark.crash
 
-QUESTION: Final = "need your word first"
+QUESTION: Final = "/approve allows it"
 ALLOWED: Final = ENGLISH["consent_approved"]
 
 

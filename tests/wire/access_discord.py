@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -137,12 +137,12 @@ class DiscordStage(Stage):
     def _downloads(self) -> Sequence[Call]:
         return self.server.calls_of("download")
 
+    def signs(self, room: Room) -> int:
+        return sum(str(one.channel_id) in (room.chat, room.thread) for one in self.server.typings)
+
     @property
     def problems(self) -> Sequence[object]:
         return self.server.problems
-
-    def until(self, holds: Callable[[], bool], *, timeout_s: float) -> None:
-        self.server.until(holds, timeout_s=timeout_s)
 
 
 def _is_public(message: Message) -> bool:

@@ -55,12 +55,18 @@ class Part:
     cell: Cell
     who: Who
     room: Room
-    mark: str
+    number: str
     original: str = ""
     last_row: int = 0
     said: int = 0
     whispered: int = 0
     fetched: int = 0
+    signs: int = 0
+
+    @property
+    def mark(self) -> str:
+        """Of the act itself."""
+        return f"m{self.number}"
 
     @property
     def in_private_unknown(self) -> bool:
@@ -76,6 +82,7 @@ class Seen:
     said: Sequence[str]
     whispered: Sequence[str]
     fetched: int
+    signs: int
 
     @property
     def letter(self) -> str:
@@ -95,7 +102,7 @@ class Seen:
         return self._answer(detail) if fate == "answered" else "?"
 
     def _silence(self, silent: str) -> str:
-        if self.fetched:
+        if self.fetched or self.signs:
             return "?"
         told = [*self.said, *self.whispered]
         if silent == "s" and told:
@@ -116,7 +123,9 @@ class Seen:
         ]
         wanted, came = self.part.cell.expected, self.letter
         told = [text[:60] for text in (*self.said, *self.whispered)]
-        return f"{self.part.cell}: {wanted} expected, {came} seen: {rows} {told} fetched {self.fetched}"
+        return (
+            f"{self.part.cell}: {wanted} expected, {came} seen: {rows} {told} fetched {self.fetched} signs {self.signs}"
+        )
 
 
 def _command(kind: str) -> str:
@@ -199,15 +208,15 @@ class Play:
         needed = holds or cell.kind in ("reaction", "reply to the bot")
         idle = cell.expected in "brp" or (cell.place == "listed" and stage.a_thread_each)
         if cell.place in ("listed", "ours") and (needed or not idle):
-            stage.say(room, self.host, Saying(text=f"{'hold' if holds else 'fast'} h{part.mark}", named=True))
+            stage.say(room, self.host, Saying(text=f"{'hold' if holds else 'fast'} h{part.number}", named=True))
         if cell.kind == _OWN:
-            stage.say(room, part.who, Saying(text=f"hold p{part.mark}", named=True))
+            stage.say(room, part.who, Saying(text=f"hold p{part.number}", named=True))
         if cell.kind in (_OWN, _ELSES):
             self.held.add(room.chat)
         if cell.kind == "edit, named":
-            part.original = stage.say(room, part.who, Saying(text=f"fast p{part.mark}"))
+            part.original = stage.say(room, part.who, Saying(text=f"fast p{part.number}"))
         if not room.group and cell.kind in ("reply to the bot", "reaction"):
-            stage.say(room, part.who, Saying(text=f"fast p{part.mark}"))
+            stage.say(room, part.who, Saying(text=f"fast p{part.number}"))
 
     def note(self, parts: Sequence[Part]) -> None:
         with self.daemon.reading() as tx:
@@ -218,6 +227,7 @@ class Play:
             part.said = len(self.stage.said(part.room))
             part.whispered = len(self.stage.whispered(part.room))
             part.fetched = self.stage.fetched(part.room)
+            part.signs = self.stage.signs(part.room)
 
     def act(self, part: Part) -> None:
         stage, kind, room, who = self.stage, part.cell.kind, part.room, part.who
@@ -258,6 +268,7 @@ class Play:
                 said=stage.said(part.room)[part.said :],
                 whispered=stage.whispered(part.room)[part.whispered :],
                 fetched=stage.fetched(part.room) - part.fetched,
+                signs=stage.signs(part.room) - part.signs,
             )
             for part in self.parts
         ]
@@ -329,7 +340,7 @@ def furnished(stage: Stage, home: Path, cells: Sequence[Cell], direct: str = "pa
         place = cell.place if cell.place != direct else "direct"
         own = place == "direct" or cell.kind in ("comes and goes", _OWN)
         who = stage.person(f"{cell.role}{number}", robot=cell.role == "x") if own else regulars[cell.role]
-        parts.append(Part(cell=cell, who=who, room=stage.room(place, who, host), mark=f"m{number:04}z"))
+        parts.append(Part(cell=cell, who=who, room=stage.room(place, who, host), number=f"{number:04}z"))
     roles = {role: {part.who.identity for part in parts if part.cell.role == role} for role in "ou"}
     roles["o"].add(regulars["o"].identity)
     hall = stage.room("listed" if direct == "off" else "direct", host, host)

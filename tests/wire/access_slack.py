@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 from tests.fakes.slack import Channel, Message, Person, ThreadedSlackServer
 from tests.fakes.slack.people import SayOptions
 from tests.fakes.telegram.images import png
 from tests.wire.access_stage import Room, Saying, Stage, Who
+
+_PATIENT_S: Final = 60.0
+"""Hundreds of messages come at once, on a busy machine."""
 
 
 class SlackStage(Stage):
@@ -126,12 +130,12 @@ class SlackStage(Stage):
         asked = [str(call.params) for method in ("download", "files.info") for call in self.server.calls_of(method)]
         return sum(any(file in params for file in mine) for params in asked)
 
+    def signs(self, room: Room) -> int:
+        return sum(one.channel_id == room.chat and bool(one.status) for one in self.server.statuses)
+
     @property
     def problems(self) -> Sequence[object]:
         return self.server.problems
-
-    def until(self, holds: Callable[[], bool], *, timeout_s: float) -> None:
-        self.server.until(holds, timeout_s=timeout_s)
 
 
 def _shown(message: Message) -> str:
@@ -152,5 +156,5 @@ def _actions(message: Message) -> list[str]:
 
 @contextmanager
 def slack() -> Iterator[SlackStage]:
-    with ThreadedSlackServer(limits=None) as server:
+    with ThreadedSlackServer(limits=None, answer_s=_PATIENT_S) as server:
         yield SlackStage(server)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -109,10 +109,11 @@ class Stage(ABC):
     def fetched(self, room: Room) -> int:
         """How often anything that people sent there was asked for."""
 
+    @abstractmethod
+    def signs(self, room: Room) -> int:
+        """How often the bot showed there that it writes."""
+
     @property
     @abstractmethod
     def problems(self) -> Sequence[object]:
         """Rules of the platform that the bot broke."""
-
-    @abstractmethod
-    def until(self, holds: Callable[[], bool], *, timeout_s: float) -> None: ...

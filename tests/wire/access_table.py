@@ -137,8 +137,8 @@ linked: words, named    | - - - - - - | - - - - - - | - - - - - - | - - - - - - 
 puts the bot out and in | - - - - - - | 0 0 0 0 0 - | 0 0 0 0 0 - | - - - - - - | - - - - - - |
 """
 """A mention in a channel begins a thread of its own, in which nobody else was answered. A slash command is not typed in
-threads, and is about one's own; "bot_message" is nobody; a thread is all that replies are; a file of
-sound is no voice message, and what a thread began with comes along, so that the agent of this test knows no "hold"."""
+threads, and is about one's own; whom it is not for is told so, blocked or not; "bot_message" is nobody; replies are
+threads; a file of sound is no voice message; and what a thread began with comes along, which this agent can't hold."""
 
 ON: Final[Mapping[str, str]] = {"telegram": TELEGRAM, "discord": DISCORD, "slack": SLACK}
 
@@ -204,10 +204,13 @@ def rows_of(table: str) -> Mapping[str, list[str]]:
 def cells_of(table: Mapping[str, list[str]], places: tuple[str, ...] = PLACES) -> Iterator[Cell]:
     """Each thing that there is."""
     for kind, cells in table.items():
-        for place, letters in zip(places, cells, strict=True):
-            for role, letter in zip(ROLES, letters, strict=True):
-                if letter != "-":
-                    yield Cell(kind=kind, place=place, role=role, expected=letter)
+        placed = zip(places, cells, strict=True)
+        letters_of = [(place, *one) for place, letters in placed for one in zip(ROLES, letters, strict=True)]
+        yield from (
+            Cell(kind=kind, place=place, role=role, expected=letter)
+            for place, role, letter in letters_of
+            if letter != "-"
+        )
 
 
 def table_on(platform: str) -> list[Cell]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
@@ -140,12 +140,12 @@ class TelegramStage(Stage):
         mine = {one.media.file_id for one in shown if one.media is not None and not one.by_our_bot}
         return sum(call.params.get("file_id") in mine for call in self.server.calls_of("getFile"))
 
+    def signs(self, room: Room) -> int:
+        return len(self.server.chat(self._chats[room.chat]).actions)
+
     @property
     def problems(self) -> Sequence[object]:
         return self.server.violations
-
-    def until(self, holds: Callable[[], bool], *, timeout_s: float) -> None:
-        self.server.until(holds, timeout_s=timeout_s)
 
 
 @contextmanager
