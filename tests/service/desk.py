@@ -29,7 +29,8 @@ SLEEPER: Final = '[agents.default]\nbackend = "sleeper:make"\n'
 
 def telegram_bot(server: ThreadedTelegramServer, name: str = "telegram") -> str:
     """A bot's section; its token is the credential with its name."""
-    return f'[bots.{name}]\nplatform = "telegram"\ntoken = "credential:{name}"\napi_base = "{server.url}"\n'
+    begin = f'[bots.{name}]\nplatform = "telegram"\ntoken = "credential:{name}"\n'
+    return f'{begin}api_base = "{server.url}"\ndrafts = false\n'
 
 
 @dataclass

@@ -44,7 +44,7 @@ _TABLES: list[tuple[tuple[str, ...], type[BaseModel]]] = [
     (("bots", "slack"), SlackSettings),
     (("bots", "terminal"), TerminalSettings),
 ]
-_LISTS_WITH_EXAMPLES = {"groups", "models", "fallbacks"}
+_LISTS_WITH_EXAMPLES = {"groups", "models", "fallbacks", "files"}
 
 
 def everything_set() -> str:

@@ -23,7 +23,7 @@ def crash_agent(home: Path) -> str:
 
 def telegram_bot(server: ThreadedTelegramServer, name: str = "telegram", **options: object) -> str:
     """One bot's section. The token is read from a file beside the config, as it should be."""
-    told = {"platform": "telegram", "token": f"file:{name}.token", "api_base": server.url, **options}
+    told = {"platform": "telegram", "token": f"file:{name}.token", "api_base": server.url, "drafts": False, **options}
     return f"[bots.{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in told.items())
 
 
