@@ -298,7 +298,8 @@ groups = [{groups}]
 
     @property
     def problems(self) -> tuple[object, ...]:
-        return self.server.problems
+        """Without late acknowledgements: on a busy machine there are some, and what they were for comes again."""
+        return tuple(one for one in self.server.problems if one.rule != "late_ack")
 
     def without_limits(self) -> None:
         self.server.set_limits(None)
