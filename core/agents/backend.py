@@ -91,10 +91,12 @@ class ModelBackend:
         try:
             engine = self._load()
         except Exception as error:  # noqa: BLE001  # agent: whoever waits for the engine is told, and only agents with models fail
-            main.call_soon_threadsafe(_settle, ready, partial(ready.set_exception, error))
+            _tell(main, partial(_settle, ready, partial(ready.set_exception, error)))
             loop.close()
             return
-        main.call_soon_threadsafe(self._has_loaded, ready, engine, loop)
+        if not _tell(main, partial(self._has_loaded, ready, engine, loop)):
+            loop.close()
+            return
         try:
             loop.run_until_complete(self._serve(engine))
             _finish(loop)
@@ -200,6 +202,15 @@ def _finish(loop: asyncio.AbstractEventLoop) -> None:
     else:
         log.error("tasks_do_not_end", tasks=[task.get_name() for task in asyncio.all_tasks(loop)])
     loop.run_until_complete(loop.shutdown_asyncgens())
+
+
+def _tell(main: asyncio.AbstractEventLoop, what: Callable[[], None]) -> bool:
+    """False: the process ended while this was loading, and nobody is there to be told."""
+    try:
+        main.call_soon_threadsafe(what)
+    except RuntimeError:
+        return False
+    return True
 
 
 def _settle(ready: asyncio.Future[Engine], give: Callable[[], None]) -> None:

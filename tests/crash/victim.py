@@ -25,11 +25,13 @@ from core.delivery.preview import Preview
 from core.desk import recovery
 from core.desk.carry_out import ALL_EFFECTS
 from core.desk.desk import Desk
+from core.desk.intake import Accepted
 from core.desk.owner import Owner
 from core.desk.router import Router
 from core.desk.turn import RunningTurn
 from core.store import deliveries
 from core.store.deliveries import Posted
+from core.vocabulary import Verdict
 
 
 class Trap:
@@ -62,6 +64,11 @@ def _each(*_: object, **__: object) -> object:
 
 def replace(owner: object, name: str, by: object) -> None:
     setattr(owner, name, by)
+
+
+def _news(_: object, accepted: Accepted) -> object:
+    """What was stored for the first time: platforms hand some over again."""
+    return tuple(one.row for one in accepted.receipts if one.verdict is Verdict.ACCEPTED) or False
 
 
 def before(owner: object, name: str, which: Which = _each) -> Install:
@@ -192,7 +199,7 @@ def impatient(trap: Trap) -> None:
 POINTS: Final[dict[str, Install]] = {
     "nowhere": lambda trap: None,
     "impatient": impatient,
-    "intake_committed": before(Desk, "_dispatch"),
+    "intake_committed": before(Desk, "_dispatch", _news),
     "offset_held": offset_held,
     "reset_accepted": before(Owner, "command", _command("reset")),
     "inside_reset": after_effect("reset"),
