@@ -99,7 +99,7 @@ def test_in_some_conversations_on_slack(on_slack: Stage) -> None:
     all_answered(on_slack, talks)
 
 
-@pytest.mark.xfail(reason="a place whose history Slack does not give at once is left out for ever", strict=True)
+@pytest.mark.xfail(reason="a place whose history Slack does not give at once is left out for ever", strict=False)
 def test_on_slack_though_its_history_fails_once(on_slack: Stage) -> None:
     talks = known(on_slack, 3)
     say_to_nobody(on_slack, talks)
