@@ -211,6 +211,8 @@ class _Reading:
             for name, table in bots.items()
             if isinstance(table, dict) and table.get("platform", name) == platform
         }
+        if value and not ours and besides is not None and not begins:
+            self._warn((), f"{variable} alone switches on no bot", f"set {besides} too, or unset {variable}")
         if value == "" and not ours and begins:
             self._warn((), f"{variable} is empty: it switches on no bot", f"set or unset {variable}")
         if not value:

@@ -42,9 +42,6 @@ class Enclosed:
         """Nothing more is done to any of it."""
         return all(file.settled for file in self.files)
 
-    def with_file(self, index: int, file: Enclosure) -> Enclosed:
-        return replace(self, files=(*self.files[:index], file, *self.files[index + 1 :]))
-
 
 NOTHING = Enclosed()
 
