@@ -59,6 +59,10 @@ class DiscordTalk(Dialogue):
         said = self._server.say(self._channel, who, text if ours else f"<@{self._server.bot.id}> {text}")
         self.said[str(said.id)] = mark
 
+    def comes_again(self, message: str) -> None:
+        """Its event is told once more."""
+        self._server.tell_again(self._server.message(int(message)))
+
     @property
     def _shown(self) -> tuple[DiscordMessage, ...]:
         return tuple(one for one in self._server.sent(self._channel) if not one.deleted and not one.ephemeral)
@@ -176,6 +180,7 @@ class SlackTalk(Dialogue):
         self._channel = channel
         self._people = people
         self._root = root
+        self._put: dict[str, Said] = {}
         self.ordered = channel.kind == "im" or root is not None  # in a channel each question begins a thread
         self._number = platform.number()
 
@@ -190,6 +195,11 @@ class SlackTalk(Dialogue):
         words = text if ours else f"{self._server.bot} {text}"
         said = self._server.say(self._channel, who, words, thread=self._root)
         self.said[said.ts] = mark
+        self._put[said.ts] = said
+
+    def comes_again(self, message: str) -> None:
+        """Its event is told once more."""
+        self._server.redeliver(self._put[message])
 
     @property
     def _shown(self) -> tuple[SlackMessage, ...]:

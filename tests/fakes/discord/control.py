@@ -7,7 +7,7 @@ from typing import TypedDict, Unpack
 
 from tests.fakes.discord.commanding import Commanding
 from tests.fakes.discord.commands import offered
-from tests.fakes.discord.events import living
+from tests.fakes.discord.events import living, tell_of_message
 from tests.fakes.discord.faults import Answer, Delay, Drop, Effect, Fault, Hang, Where
 from tests.fakes.discord.gateway import FATAL, HEARTBEAT, INVALID, RECONNECT
 from tests.fakes.discord.interaction_state import Interaction
@@ -226,6 +226,11 @@ class Control(Commanding):
             for session in living(self.platform, self._account_or_first(bot)):
                 session.push(name, data)
             self.platform.changed()
+
+    def tell_again(self, message: Message) -> None:
+        """A message's event comes once more, as the replay of a session may bring it."""
+        with self.platform.lock:
+            tell_of_message(self.platform, "MESSAGE_CREATE", self.message(message))
 
     # faults
 
