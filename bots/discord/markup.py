@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from bots.discord.tables import grid
-from core.delivery.split import split, whole_characters
+from core.delivery.split import is_blank, split, whole_characters
 
 LIMIT: Final = 2_000
 """Characters of a message, in code points: https://docs.discord.com/developers/resources/message#create-message."""
@@ -43,8 +43,8 @@ _PARSER.core.ruler.enableOnly(["normalize", "block"])
 
 
 def parts(text: str) -> tuple[str, ...]:
-    """Source that fits a message each, once rendered; blank parts are left out."""
-    return split(text, LIMIT, lambda part: len(render(part)))
+    """Source that fits a message each, once rendered; parts of which nothing is seen are left out."""
+    return tuple(part for part in split(text, LIMIT, lambda part: len(render(part))) if not is_blank(render(part)))
 
 
 def render(source: str) -> str:

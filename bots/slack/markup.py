@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bots.slack import mrkdwn
-from core.delivery.split import split, utf16_units, whole_characters
+from core.delivery.split import is_blank, split, utf16_units, whole_characters
 from core.vocabulary import Button
 
 LIMIT_UTF16: Final = 12_000
@@ -35,6 +35,8 @@ _TICKS: Final = re.compile(r"(?<![`\\])(`+)(?!`)")
 _AUTOLINK: Final = re.compile(r"<(?:https?://[^\s<>|]+|mailto:[^\s<>|]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)>", re.IGNORECASE)
 _TOKEN: Final = re.compile(r"<(?=[@#!]|https?:|mailto:|tel:)", re.IGNORECASE)
 _DEFINITION: Final = re.compile(r"^([ \t>]*)\[(?=[^\]\n]+\]:)", re.MULTILINE)
+_BREAK: Final = re.compile(r"<br ?/?>", re.IGNORECASE)
+_ROW: Final = re.compile(r"^[ \t>]*\|.*$", re.MULTILINE)
 _JOINER: Final = "\u2060"
 """Shows nothing, and what it follows begins no token any more."""
 
@@ -42,8 +44,9 @@ Block = dict[str, object]
 
 
 def parts(source: str) -> tuple[str, ...]:
-    """The source in parts that fit one message each."""
-    return split(source, LIMIT_UTF16, lambda part: max(utf16_units(part), utf16_units(defused(part))))
+    """The source in parts that fit one message each; parts of which nothing is seen are left out."""
+    found = split(source, LIMIT_UTF16, lambda part: max(utf16_units(part), utf16_units(defused(part))))
+    return tuple(part for part in found if not is_blank(defused(part)))
 
 
 def defused(source: str) -> str:
@@ -111,6 +114,7 @@ def _button(button: Button) -> Block:
 
 def _defused_text(text: str) -> str:
     text = _DEFINITION.sub(r"\1\\[", text)
+    text = _BREAK.sub("\n", _ROW.sub(lambda row: _BREAK.sub(" ", row[0]), text))
     pieces, at = [], 0
     for found in _AUTOLINK.finditer(text):
         pieces += [text[at : found.start()].replace("<", "&lt;"), found[0]]
