@@ -73,7 +73,7 @@ def test_killed_while_the_summary_is_written(furnish: Open, models: ThreadedMode
         models.gate("summary").clear()
         talk.type("/compact")
         mark = talk.say("line")
-        models.wait(lambda: models.in_flight > 0)
+        models.until(lambda: models.in_flight > 0)
         scene.taken_in()
         scene.daemon.kill()
         models.gate("summary").set()

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from tests.crash.daemon import FRONTDESK, PATIENCE_S, ROOT
+from tests.fakes.faults import Answer, Fault
 from tests.fakes.models import ThreadedModelServer
 from tests.fakes.slack import ThreadedSlackServer
-from tests.fakes.slack.faults import Answer, Fault
 from tests.fakes.telegram import ThreadedTelegramServer
 
 WRONG_TOKEN: Final = "7123456789:AAwrong-wrong-wrong-wrong-wrong-wrong0"

@@ -26,8 +26,8 @@ from core.vocabulary import (
 )
 from tests.contract.doubles import PATIENCE_S, ManualClock, NoChance, RecordingDesk
 from tests.contract.slack import NAME, settings_for
+from tests.fakes.clock import ManualClock as ServerClock
 from tests.fakes.slack.cast import ServerOptions
-from tests.fakes.slack.clock import ManualClock as ServerClock
 from tests.fakes.slack.model import Channel, Person, Said
 from tests.fakes.slack.model import Message as Shown
 from tests.fakes.slack.server import SlackServer

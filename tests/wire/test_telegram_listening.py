@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from core.vocabulary import Edit, Malformed, Message
 from tests.contract.doubles import running
-from tests.fakes.telegram.clock import ManualClock as ServerClock
+from tests.fakes.clock import ManualClock as ServerClock
 from tests.fakes.telegram.model import JsonObject
 from tests.fakes.telegram.server import TelegramServer
 from tests.wire.telegram_world import World

@@ -29,8 +29,7 @@ What there is to make: places.py; what people say: acts.py; buttons and commands
 record: control.py. Names of routes: routes.py. Source of all figures: https://docs.discord.com/developers.
 """
 
-from tests.fakes.discord.clock import ManualClock
-from tests.fakes.discord.faults import Fault
+from tests.fakes.clock import ManualClock
 from tests.fakes.discord.interaction_state import Interaction
 from tests.fakes.discord.limits import RateLimits
 from tests.fakes.discord.model import (
@@ -47,6 +46,7 @@ from tests.fakes.discord.model import (
 )
 from tests.fakes.discord.server import DiscordServer, ThreadedDiscordServer
 from tests.fakes.discord.sessions import GatewayRules
+from tests.fakes.faults import Fault
 
 __all__ = [
     "Call",

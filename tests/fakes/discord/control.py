@@ -8,7 +8,6 @@ from typing import TypedDict, Unpack
 from tests.fakes.discord.commanding import Commanding
 from tests.fakes.discord.commands import offered
 from tests.fakes.discord.events import living, tell_of_message
-from tests.fakes.discord.faults import Answer, Delay, Drop, Effect, Fault, Hang, Where
 from tests.fakes.discord.gateway import FATAL, HEARTBEAT, INVALID, RECONNECT
 from tests.fakes.discord.interaction_state import Interaction
 from tests.fakes.discord.limits import Ordered, RateLimits
@@ -28,9 +27,18 @@ from tests.fakes.discord.model import (
 from tests.fakes.discord.places import id_of
 from tests.fakes.discord.platform import Platform
 from tests.fakes.discord.sessions import GatewayRules, Link
+from tests.fakes.faults import Answer, Delay, Drop, Effect, Fault, Hang
 
 TOKEN = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GfRnTd.loopback_test-token_0000000000000000"
 USERNAME = "frontdesk"
+
+
+class Where(TypedDict, total=False):
+    """Which calls a fault hits: in one channel only, how many of them (None: all), after how many that pass."""
+
+    channel_id: int | None
+    count: int | None
+    after: int
 
 
 class ServerOptions(TypedDict, total=False):
@@ -289,10 +297,10 @@ class Control(Commanding):
     def _fault(self, route: str, effect: Effect, where: Where) -> Fault:
         with self.platform.lock:
             fault = Fault(
-                route=route,
+                method=route,
                 effect=effect,
                 on_change=self.platform.changed,
-                channel_id=where.get("channel_id"),
+                place=where.get("channel_id"),
                 count=where.get("count", 1),
                 after=where.get("after", 0),
             )

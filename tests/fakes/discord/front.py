@@ -10,13 +10,13 @@ from aiohttp import hdrs, web
 
 from tests.fakes.discord.bodies import Body, read_body
 from tests.fakes.discord.errors import ApiError, no_such_route, unauthorized, wrong_method
-from tests.fakes.discord.faults import Answer, Delay, Drop, Fault, Hang
 from tests.fakes.discord.model import Call
 from tests.fakes.discord.platform import Account, Platform
 from tests.fakes.discord.request import Reply, Request
 from tests.fakes.discord.routes import DOWNLOAD, Route, find_route
 from tests.fakes.discord.sockets import GatewayFront
 from tests.fakes.discord.waiting import Waiters
+from tests.fakes.faults import Answer, Delay, Drop, Fault, Hang
 
 VERSION = "/api/v10"
 MAX_BODY_BYTES = 100 * 1024 * 1024

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 
 from tests.fakes.discord import permissions as may
 from tests.fakes.discord.errors import ApiError, missing_access, missing_permissions, unknown
-from tests.fakes.discord.faults import FaultBook
 from tests.fakes.discord.interaction_state import Interaction
 from tests.fakes.discord.limits import RateLimiter, RateLimits
 from tests.fakes.discord.model import (
@@ -29,6 +28,7 @@ from tests.fakes.discord.model import (
     User,
 )
 from tests.fakes.discord.sessions import GatewayRules, Session
+from tests.fakes.faults import FaultBook
 
 EPOCH_MS = 1_420_070_400_000  # https://docs.discord.com/developers/reference#snowflakes: the first second of 2015
 MESSAGE_CONTENT = 1 << 15

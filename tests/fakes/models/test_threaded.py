@@ -22,13 +22,13 @@ def test_a_threaded_server_is_controlled_from_the_test() -> None:
         heard: list[str | None] = []
         asking = threading.Thread(target=lambda: heard.append(ask(server, "wait")))
         asking.start()
-        server.wait(lambda: server.gate("door").waiting == 1)
+        server.until(lambda: server.gate("door").waiting == 1)
         server.gate("door").set()
         asking.join()
         assert heard == ["done"]
-        server.wait(lambda: server.in_flight == 0)
+        server.until(lambda: server.in_flight == 0)
         with pytest.raises(TimeoutError):
-            server.wait(lambda: False, timeout_s=0.01)
+            server.until(lambda: False, timeout_s=0.01)
         server.pause()
         with pytest.raises(sdk.APIConnectionError):
             ask(server, "hello")
@@ -50,7 +50,7 @@ def test_a_threaded_server_stops_with_a_stream_open() -> None:
 
         asking = threading.Thread(target=fail)
         asking.start()
-        server.wait(lambda: server.in_flight == 1)
+        server.until(lambda: server.in_flight == 1)
     asking.join()
     assert len(failures) == 1
     assert server.requests[0].outcome == "cut"

@@ -1,5 +1,6 @@
 """A server on a manual clock, the real SDK's clients, and a small cast, for the tests of the double that live here."""
 
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -37,7 +38,7 @@ class Listener:
 
 @pytest.fixture
 def clock() -> ManualClock:
-    return ManualClock()
+    return ManualClock(time.time())
 
 
 @pytest.fixture

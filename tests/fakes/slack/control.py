@@ -1,17 +1,25 @@
 """The control surface that tests hold: on top of the cast, faults, sockets, deliveries and the record."""
 
 import json
-from typing import Unpack
+from typing import TypedDict, Unpack
 
+from tests.fakes.faults import Answer, Delay, Drop, Effect, Fault, Hang
 from tests.fakes.slack.cast import Cast
 from tests.fakes.slack.delivery import Delivery
 from tests.fakes.slack.events import tell
-from tests.fakes.slack.faults import Answer, Delay, Drop, Effect, Fault, Hang, Where
 from tests.fakes.slack.model import Bot, Interaction, JsonObject, JsonValue, Said
 from tests.fakes.slack.posting import Signing, request_of
 from tests.fakes.slack.rates import Injected, RateLimits
 from tests.fakes.slack.records import App
 from tests.fakes.slack.sockets import Close, Ping, Socket, goodbye, live_sockets
+
+
+class Where(TypedDict, total=False):
+    """Which calls a fault hits: in one channel only, how many of them (None: all), after how many that pass."""
+
+    channel: str | None
+    count: int | None
+    after: int
 
 
 class Faults(Cast):
@@ -65,7 +73,7 @@ class Faults(Cast):
                 method=method,
                 effect=effect,
                 on_change=self.platform.changed,
-                channel=where.get("channel"),
+                place=where.get("channel"),
                 count=where.get("count", 1),
                 after=where.get("after", 0),
             )

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
+from tests.fakes.faults import Answer, Delay, Drop, Fault, Hang
 from tests.fakes.slack.calls import Incoming, carry_out
 from tests.fakes.slack.errors import ApiError
-from tests.fakes.slack.faults import Answer, Delay, Drop, Fault, Hang
 from tests.fakes.slack.fileroom import downloaded, received
-from tests.fakes.slack.model import JsonObject
+from tests.fakes.slack.model import JsonObject, JsonValue
 from tests.fakes.slack.params import Params, form_values, json_values, normalised
 from tests.fakes.slack.platform import Platform
 from tests.fakes.slack.posting import Postman
@@ -38,6 +38,11 @@ class _Exchange:
     error: str | None = field(default=None)
 
     @property
+    def place(self) -> JsonValue:
+        """The channel that it is about, if any."""
+        return self.values.get("channel", self.values.get("channel_id"))
+
+    @property
     def client_gone(self) -> bool:
         return self.request.transport is None or self.request.transport.is_closing()
 
@@ -57,7 +62,7 @@ class HttpFront:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._port}"
 
-    async def start(self) -> None:
+    async def start(self, port: int = 0) -> None:
         application = web.Application(client_max_size=MAX_BODY_BYTES)
         application.router.add_route("*", "/api/{method}", self._on_call)
         application.router.add_get("/link/", self._on_link)
@@ -116,7 +121,7 @@ class HttpFront:
     async def _on_link(self, request: web.Request) -> web.StreamResponse:
         exchange = self._arrived(request, "socket", {}, web.Response)
         with self._platform.lock:
-            fault = self._platform.faults.take("socket", {})
+            fault = self._platform.faults.take("socket", None)
         if fault is not None:
             return await self._through(exchange, fault)
         with self._platform.lock:
@@ -190,7 +195,7 @@ class HttpFront:
 
     async def _with_faults(self, exchange: _Exchange) -> web.StreamResponse:
         with self._platform.lock:
-            fault = self._platform.faults.take(exchange.method, exchange.values)
+            fault = self._platform.faults.take(exchange.method, exchange.place)
         if fault is not None:
             return await self._through(exchange, fault)
         self._process(exchange)

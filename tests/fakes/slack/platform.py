@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tests.fakes.faults import FaultBook
 from tests.fakes.slack.delivery import ANSWER_S, RETRIES_S, Courier
 from tests.fakes.slack.errors import ApiError
-from tests.fakes.slack.faults import FaultBook
 from tests.fakes.slack.model import (
     Channel,
     Ephemeral,

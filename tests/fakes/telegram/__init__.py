@@ -4,8 +4,8 @@ Where Telegram repairs or overlooks, it refuses and records a violation. Sources
 https://core.telegram.org/bots/faq.
 """
 
-from tests.fakes.telegram.clock import ManualClock
-from tests.fakes.telegram.faults import Fault
+from tests.fakes.clock import ManualClock
+from tests.fakes.faults import Fault
 from tests.fakes.telegram.flood import FloodLimits
 from tests.fakes.telegram.model import (
     Call,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from tests.fakes.faults import Answer, Delay, Drop, Effect, Fault, Hang
 from tests.fakes.telegram.chats import commands_slot
-from tests.fakes.telegram.faults import Answer, Delay, Drop, Effect, Fault, Hang, Where
 from tests.fakes.telegram.flood import FloodLimits, Injected
 from tests.fakes.telegram.model import Call, Chat, ChatView, JsonObject, JsonValue, Violation
 from tests.fakes.telegram.platform import Platform
@@ -16,6 +16,14 @@ from tests.secrets import keep
 
 TOKEN = "7123456789:AAFrontdesk-loopback_test-token-000000"
 USERNAME = "frontdesk_test_bot"
+
+
+class Where(TypedDict, total=False):
+    """Which calls a fault hits: in one chat only, how many of them (None: all), after how many that pass."""
+
+    chat_id: int | None
+    count: int | None
+    after: int
 
 
 class ServerOptions(TypedDict, total=False):
@@ -178,7 +186,7 @@ class Control(Sharing):
                 method=method,
                 effect=effect,
                 on_change=self.platform.changed,
-                chat_id=where.get("chat_id"),
+                place=where.get("chat_id"),
                 count=where.get("count", 1),
                 after=where.get("after", 0),
             )

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from tests.fakes.faults import Answer, Delay, Drop, Fault, Hang
 from tests.fakes.telegram.errors import ApiError, not_found, unauthorized
-from tests.fakes.telegram.faults import Answer, Delay, Drop, Fault, Hang
 from tests.fakes.telegram.files import MAX_FILE, MAX_FILE_LOCAL, upload_notes
 from tests.fakes.telegram.methods import GET_UPDATES, METHODS, Method
 from tests.fakes.telegram.model import JsonObject, JsonValue, Upload
@@ -53,7 +53,7 @@ class HttpFront:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._port}"
 
-    async def start(self) -> None:
+    async def start(self, port: int = 0) -> None:
         most = MAX_FILE if self._platform.local is None else MAX_FILE_LOCAL
         application = web.Application(client_max_size=most * MOST_FILES + OVERHEAD_BYTES)
         application.router.add_route("*", "/bot{token}/{method}", self._on_call)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tests.fakes.faults import FaultBook
 from tests.fakes.telegram.entities import find_entities
 from tests.fakes.telegram.errors import ApiError, bad_request, forbidden, migrated
-from tests.fakes.telegram.faults import FaultBook
 from tests.fakes.telegram.flood import FloodControl, FloodLimits
 from tests.fakes.telegram.model import (
     Action,

@@ -1,19 +1,9 @@
-"""Faults that a test orders: wrong answers, lost connections, silence."""
+"""Faults that a test orders of a platform's double: wrong answers, lost connections, silence."""
 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypedDict
-
-from tests.fakes.slack.model import JsonObject
-
-
-class Where(TypedDict, total=False):
-    """Which calls a fault hits: in one channel only, how many of them (None: all), after how many that pass."""
-
-    channel: str | None
-    count: int | None
-    after: int
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +18,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Drop:
-    """Reset the connection without an answer, after processing the call (`applied`) or instead of it."""
+    """Cut the connection without an answer, after processing the call (`applied`) or instead of it."""
 
     applied: bool
 
@@ -53,15 +43,18 @@ Effect: TypeAlias = Answer | Drop | Delay | Hang
 
 @dataclass
 class Fault:
-    """A fault in force. `hits` counts the calls it met. Methods are Slack's names, "*", "upload", "download",
-    "response_url" and "socket" (the WebSocket's handshake)."""
+    """A fault in force. `hits` counts the calls it met."""
 
     method: str
+    """The platform's name of it, or "*"."""
     effect: Effect
     on_change: Callable[[], None]
-    channel: str | None = None
+    place: object = None
+    """The chat or channel, as calls name it. None: everywhere."""
     count: int | None = 1
+    """How many calls it hits. None: all."""
     after: int = 0
+    """How many pass before."""
     hits: int = 0
     released: threading.Event = field(default_factory=threading.Event)
 
@@ -83,11 +76,10 @@ class FaultBook:
         self._faults.append(fault)
         return fault
 
-    def take(self, method: str, params: JsonObject) -> Fault | None:
+    def take(self, method: str, place: object) -> Fault | None:
         """The fault that hits this call, if any: the oldest that fits and is not used up."""
-        channel = params.get("channel", params.get("channel_id"))
         for fault in self._faults:
-            fits = fault.method in {"*", method} and (fault.channel is None or fault.channel == channel)
+            fits = fault.method.lower() in {"*", method.lower()} and fault.place in (None, place)
             if not fits or (fault.count is not None and fault.hits >= fault.count):
                 continue
             if fault.after > 0:

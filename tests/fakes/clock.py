@@ -1,10 +1,11 @@
-"""A monotonic clock that only moves when a test says so."""
+"""A clock that only moves when a test says so."""
 
 import threading
 
 
 class ManualClock:
-    """Callable like `time.monotonic`. Thread-safe; the server looks at it every few milliseconds of real time."""
+    """Callable like `time.monotonic` or `time.time`. Thread-safe; a server looks at it every few milliseconds of real
+    time."""
 
     def __init__(self, start_s: float = 1_000.0) -> None:
         self._now_s = start_s
@@ -16,6 +17,6 @@ class ManualClock:
 
     def advance(self, seconds: float) -> None:
         if seconds < 0:
-            raise ValueError("a monotonic clock does not go back")
+            raise ValueError("this clock does not go back")
         with self._lock:
             self._now_s += seconds
