@@ -24,7 +24,8 @@ from core.desk.breaker import Breaker
 from core.desk.full import FullDisk
 from core.desk.house import DeskRules, House, Manners
 from core.desk.live import Live
-from core.desk.porter import Bounds, Porter
+from core.desk.manners import Gestures
+from core.desk.porter import Bounds, Porter, Reach
 from core.desk.pulse import Pulse
 from core.desk.resets import Mode, Policy
 from core.desk.slots import Slots
@@ -177,7 +178,7 @@ def furnish(
     give_up_s = rules.stale.total_seconds()
     outbox = Outbox(store, bots, clock=clock, random=random, notices=notices, give_up_s=give_up_s)
     full = FullDisk(bots, notices)
-    porter = Porter(store, clock, random, full, bounds_of(settings))
+    porter = Porter(store, clock, random, Reach(bots=bots, outbox=outbox, full=full), bounds_of(settings))
     return House(
         store=store,
         clock=clock,
@@ -201,6 +202,7 @@ def furnish(
         porter=porter,
         voices=Voices(store, clock, bots, outbox, porter),
         breaker=Breaker(),
+        gestures=Gestures(),
         rules=rules,
         tally=store.tally,
     )

@@ -14,9 +14,10 @@ FrontdeskError                what, and what to tell the person (`user_notice`)
 |   +-- PollConflict          somebody else receives this account's updates
 |   +-- SendError             `certain`: it did not arrive; `retryable`: the same may be tried again
 |       +-- NotSent           never left, or the platform said "not now"
-|       +-- FloodWait         the platform names a wait
+|       +-- FloodWait         the platform names a wait, for the chat or for the whole account
 |       +-- Unreachable       nobody is there; tried again when somebody shows up
 |       +-- Rejected          the platform refuses this message for good
+|       |   +-- ThreadGone    the thread takes nothing any more, the chat around it may
 |       +-- ChatDead          the platform refuses this chat
 |       +-- Unknown           no answer: it may have arrived
 +-- AgentError                the agent failed; told in the notice's words, never in its own
@@ -115,11 +116,12 @@ class NotSent(SendError):
 
 
 class FloodWait(NotSent):
-    """The platform names the wait in seconds."""
+    """The platform names the wait in seconds. `account`: it holds for every chat of the account, not for this alone."""
 
-    def __init__(self, wait_s: float) -> None:
-        super().__init__(f"flood wait of {wait_s:g} s")
+    def __init__(self, wait_s: float, *, account: bool = False) -> None:
+        super().__init__(f"flood wait of {wait_s:g} s{' for the whole account' if account else ''}")
         self.wait_s = wait_s
+        self.account = account
 
 
 class Unreachable(NotSent):
@@ -128,6 +130,11 @@ class Unreachable(NotSent):
 
 class Rejected(SendError):
     """The platform refuses this message for good."""
+
+
+class ThreadGone(Rejected):
+    """The thread is deleted or closed for good. Whoever could read it can read the chat around it, so that what was to
+    be said there may be said in the chat."""
 
 
 class ChatDead(SendError):

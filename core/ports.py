@@ -105,7 +105,8 @@ class ShowsWork(Protocol):
 @runtime_checkable
 class HasTitles(Protocol):
     async def entitle(self, address: Address, title: str) -> None:
-        """Name what is talked about there, where the platform shows such a name. Raises `SendError`; never retried."""
+        """Name what is talked about there, where the platform shows such a name: called with a conversation's first
+        message, and when somebody renames or resumes it there. Raises `SendError`; never retried."""
 
 
 @runtime_checkable
@@ -169,11 +170,12 @@ class ServesHttp(Protocol):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Principal:
     """On whose behalf something is read: a person, in a chat. `address` may name no chat ("") where the platform asks
-    outside of one."""
+    outside of one. `within`: as of a message."""
 
     address: Address
     kind: ChatKind
     sender: Sender
+    within: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -228,6 +230,10 @@ class Desk(Protocol):
     async def complete(self, principal: Principal, command: str, typed: str) -> Sequence[Choice]:
         """What the argument of a command may be for this person, best first, up to 25; nothing for strangers. Raises
         `StoreError`."""
+
+    async def hears(self, principal: Principal) -> bool:
+        """Would a command of this person be heard there? Who would not be is told nothing that `receive` does not have
+        said. Raises `StoreError`."""
 
     async def haunts(self, bot: BotName, most: int) -> Sequence[Haunt]:
         """Where people last talked with this bot, the latest first: what a platform that redelivers nothing is asked

@@ -231,6 +231,8 @@ class Capabilities:
     """The most that `CanFetch.fetch` can give; 0: no files come in."""
     upload_limit_bytes: int = 0
     """The most that one file of a delivery may have; 0: none go out."""
+    files_limit: int = 10
+    """The most files that one delivery may have."""
     caption_limit: int = 0
     """The most text that a delivery with files may have, in `text_unit`."""
     idempotent_for_s: float = 0.0
@@ -272,6 +274,8 @@ class Delivery:
     files: tuple[OutFile, ...] = ()
     attempt: int = 1
     """Counts the times that it was handed to a bot, over restarts: from 2 on it may be there already."""
+    answers: MessageId | None = None
+    """What its reply answers, in each of its parts; `address.reply_to` points there in the first part alone."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

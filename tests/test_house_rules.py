@@ -29,7 +29,7 @@ BOUNDARIES: Final = {
     "group commit": ("core/store/engine.py", "_Worker._commit"),
     "group commit, undone": ("core/store/engine.py", "_Worker._undo"),
     "group commit, connection let go": ("core/store/engine.py", "_Worker._drop"),
-    "delivery lane": ("core/delivery/lane.py", "hand_over"),
+    "delivery lane": ("core/delivery/handover.py", "hand_over"),
     "delivery, parts": ("core/delivery/outbox.py", "Outbox.parts"),
     "agent": ("core/desk/turn.py", "RunningTurn._consume"),
     "agent, made": ("core/desk/recall.py", "recall"),
@@ -42,7 +42,7 @@ BOUNDARIES: Final = {
     "work aside": ("core/aside.py", "_do"),
     "instant command": ("core/desk/instants.py", "Instants._text"),
     "porter": ("core/desk/porter.py", "Porter._fetch"),
-    "porter, voices": ("core/desk/porter.py", "Porter._read"),
+    "porter, voices": ("core/desk/porter.py", "Porter._hear"),
     "sign": ("core/desk/manners.py", "_shown"),
 }
 """Where everything may be caught, each with its reason at the line. A handler that ends in `raise` needs none."""

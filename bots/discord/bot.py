@@ -21,14 +21,15 @@ from bots.discord.inquiries import Inquiries
 from bots.discord.intake import Intake
 from bots.discord.line import Line
 from bots.discord.places import UPLOAD_BYTES, Places
-from bots.discord.reading import Json, Unreadable, one_line, opt, snowflake
+from bots.discord.reading import one_line, snowflake
 from bots.discord.replies import Replies
 from bots.discord.threads import Threads
 from bots.discord.trouble import DeadChat, Refusal, in_our_words
 from bots.discord.voice import Voice
 from bots.discord.waits import Waits
 from config.bots import DiscordSettings
-from core.errors import BotError, BotRejected, ChatDead, FloodWait, NotSent, Rejected, StoreError, Unknown
+from core.errors import BotError, BotRejected, ChatDead, FloodWait, NotSent, Rejected, StoreError, ThreadGone, Unknown
+from core.fields import Json, Unreadable, opt
 from core.ports import Clock, Desk, Random
 from core.vocabulary import Address, Attachment, BotName, Capabilities, ChatId, Delivery, MessageId, Press, UserId
 
@@ -201,13 +202,13 @@ class DiscordBot:
         except BotRejected as refusal:  # it ends `run`, where it says what to fix; the delivery can wait
             line.refuse(refusal)
             raise NotSent(str(refusal)) from None
-        except Refusal as refusal:
-            raise Rejected(str(refusal)) from None
-        except DeadChat as dead:
+        except (Refusal, DeadChat) as refusal:
+            if line.may_leave(address, refusal):
+                raise ThreadGone(str(refusal)) from None
             # A thread that is gone, or a channel without files, leaves the rest of the chat alive.
-            if address.thread is not None or files:
-                raise Rejected(str(dead)) from None
-            raise ChatDead(str(dead)) from None
+            if isinstance(refusal, Refusal) or address.thread is not None or files:
+                raise Rejected(str(refusal)) from None
+            raise ChatDead(str(refusal)) from None
 
 
 class _Ear(Ear):

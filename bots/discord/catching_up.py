@@ -19,10 +19,11 @@ from bots.discord.http import Http
 from bots.discord.inbound import Us
 from bots.discord.inquiries import Inquiries
 from bots.discord.intake import Intake, Item
-from bots.discord.reading import Json, is_snowflake, made_at, snowflake_of
+from bots.discord.reading import is_snowflake, made_at, snowflake_of
 from bots.discord.trouble import in_our_words
 from bots.discord.waits import Waits
 from core.errors import BotError, BotRejected, ChatDead, FloodWait, Rejected, StoreError, Unknown
+from core.fields import Json
 from core.ports import Desk, Haunt
 from core.vocabulary import ChatKind
 

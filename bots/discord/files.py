@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from bots.discord.reading import Json, Unreadable, get, is_snowflake, objects, one_line, opt, snowflake, storable
+from bots.discord.reading import is_snowflake, one_line, snowflake
+from core.fields import Json, Unreadable, get, objects, opt
+from core.people.names import storable
 from core.vocabulary import Attachment, FileKind
 
-_VOICE: Final = 1 << 13
+VOICE: Final = 1 << 13
 """IS_VOICE_MESSAGE: https://docs.discord.com/developers/resources/message#message-object-message-flags."""
 _KINDS: Final = {"image": FileKind.IMAGE, "audio": FileKind.AUDIO, "video": FileKind.VIDEO}
 
 
 def attachments(holder: Json, said: Json) -> Iterator[Attachment]:
     """The files of a message. `said` is the message itself, or the one that `holder` hands on."""
-    spoken = bool((opt(said, "flags", int) or 0) & _VOICE)
+    spoken = bool((opt(said, "flags", int) or 0) & VOICE)
     for file in objects(said, "attachments"):
         media_type = (opt(file, "content_type", str) or "").partition(";")[0].strip().lower()
         kind = _KINDS.get(media_type.partition("/")[0], FileKind.FILE)

@@ -24,6 +24,7 @@ from typing import Any, Final
 import aiohttp
 
 from bots.discord.sdk import HTTPClient, Ratelimit, Route, discord, json_or_text
+from bots.discord.trouble import EverythingLimited
 from config.bots import DiscordSettings
 from core.errors import Unknown
 from core.ports import Clock
@@ -45,7 +46,8 @@ class Roots:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Patience:
     """How long to wait for Discord, in real seconds. `zombie_s` comes on top of two heartbeats without an answer;
-    `silence_s` without any word ends a connection too (the library's own rule)."""
+    `silence_s` without any word ends a connection too (the library's own rule). `glance_s` is for what holds up all
+    that waits to be acknowledged, for which there are three seconds."""
 
     connect_s: float = 10.0
     ready_s: float = 30.0
@@ -54,6 +56,7 @@ class Patience:
     zombie_s: float = 5.0
     silence_s: float = 60.0
     goodbye_s: float = 0.5
+    glance_s: float = 1.0
 
 
 PATIENCE: Final = Patience()
@@ -84,7 +87,7 @@ class Http(HTTPClient):
         self.max_ratelimit_timeout = SHORT_S
         self.roots = Roots(api=settings.api_base, gateway=settings.gateway_url)
         self._clock = clock
-        self._patience = patience
+        self.patience = patience
         self._shut: dict[str, float] = {}
         """What a 429 has closed, until when (monotonic): a bucket by its name, everything by ""."""
         self._plain: aiohttp.ClientSession | None = None
@@ -113,7 +116,7 @@ class Http(HTTPClient):
 
     async def upload(self, path: str, payload: object, files: Sequence[discord.File], **parameters: str) -> Any:
         """POST a message with files."""
-        timeout = self._timeout(self._patience.upload_s)
+        timeout = self._timeout(self.patience.upload_s)
         route = Route("POST", path, **parameters)
         return await self.request(route, files=files, form=form(payload, files), timeout=timeout)
 
@@ -142,16 +145,21 @@ class Http(HTTPClient):
         **kwargs: Any,
     ) -> Any:
         route.url = self.roots.api + route.url.removeprefix(Route.BASE)
-        kwargs.setdefault("timeout", self._timeout(self._patience.answer_s))
+        kwargs.setdefault("timeout", self._timeout(self.patience.answer_s))
         bucket = f"{route.key}:{route.major_parameters}"
-        for shut in ("", bucket):
-            if (wait_s := self._shut.get(shut, 0.0) - self._clock.monotonic()) > 0:
-                raise discord.RateLimited(wait_s)
+        self._refuse_what_is_shut()
+        if (wait_s := self._shut.get(bucket, 0.0) - self._clock.monotonic()) > 0:
+            raise discord.RateLimited(wait_s)
         try:
             return await super().request(route, files=files, form=form, **kwargs)
         except discord.RateLimited as limited:
+            self._refuse_what_is_shut()
             self._close_until(bucket, limited.retry_after)
             raise
+
+    def _refuse_what_is_shut(self) -> None:
+        if (wait_s := self._shut.get("", 0.0) - self._clock.monotonic()) > 0:
+            raise EverythingLimited(wait_s)
 
     def get_ratelimit(self, key: str) -> Ratelimit:
         """Buckets that Discord announces are waited for, however long: only refusals are told to the caller."""
@@ -183,7 +191,7 @@ class Http(HTTPClient):
             data, heads = aiohttp.FormData(quote_fields=False), {}
             for part in form(payload, files):
                 data.add_field(**part)
-        timeout = self._timeout(self._patience.upload_s if files else self._patience.answer_s)
+        timeout = self._timeout(self.patience.upload_s if files else self.patience.answer_s)
         url = f"{self.roots.api}{path}"
         async with self._open().request(
             method, url, data=data, headers=heads, timeout=timeout, proxy=self.proxy
@@ -198,7 +206,7 @@ class Http(HTTPClient):
     async def download(self, url: str) -> AsyncIterator[bytes]:
         """A file at an address that Discord handed over, in pieces."""
         timeout = aiohttp.ClientTimeout(
-            sock_connect=self._patience.connect_s, sock_read=self._patience.answer_s
+            sock_connect=self.patience.connect_s, sock_read=self.patience.answer_s
         )  # fmt: skip
         async with self._open().get(url, timeout=timeout, proxy=self.proxy) as answer:
             if answer.status != 200:
@@ -219,7 +227,7 @@ class Http(HTTPClient):
         return self._plain
 
     def _timeout(self, total_s: float) -> aiohttp.ClientTimeout:
-        return aiohttp.ClientTimeout(total=total_s, sock_connect=self._patience.connect_s)
+        return aiohttp.ClientTimeout(total=total_s, sock_connect=self.patience.connect_s)
 
 
 @asynccontextmanager
@@ -235,11 +243,12 @@ async def connected(settings: DiscordSettings, clock: Clock, patience: Patience 
 
 
 def form(payload: object, files: Sequence[discord.File]) -> list[dict[str, Any]]:
-    """https://docs.discord.com/developers/reference#uploading-files"""
+    """https://docs.discord.com/developers/reference#uploading-files. What is told of a voice message is believed of a
+    part that says it is sound: https://github.com/discord/discord-api-docs/pull/7161."""
     text = json.dumps(payload)
     parts: list[dict[str, Any]] = [{"name": "payload_json", "value": text, "content_type": "application/json"}]
     for number, file in enumerate(files):
-        kind = "application/octet-stream"
+        kind = "audio/ogg" if file.filename.endswith(".ogg") else "application/octet-stream"
         parts.append({"name": f"files[{number}]", "value": file.fp, "filename": file.filename, "content_type": kind})
     return parts
 

@@ -13,7 +13,9 @@ from typing import Final
 from bots.discord.files import attachments, told
 from bots.discord.mentions import Known, marks_of, names_us, readable
 from bots.discord.places import FORUMS, OPENS_THREADS, Place, Places
-from bots.discord.reading import Json, Unreadable, get, made_at, objects, one_line, opt, snowflake, storable, time
+from bots.discord.reading import made_at, one_line, snowflake, time
+from core.fields import Json, Unreadable, get, objects, opt
+from core.people.names import storable
 from core.vocabulary import (
     Address,
     Attachment,

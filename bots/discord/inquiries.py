@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final
@@ -10,11 +11,11 @@ from bots.discord import menu
 from bots.discord.http import Http
 from bots.discord.interactions import Asking, Typing
 from bots.discord.places import Places
-from bots.discord.reading import Json
 from bots.discord.replies import FORM, SUGGESTIONS, Replies
 from bots.discord.threads import Threads
 from bots.discord.trouble import in_our_words
 from core.errors import BotError, StoreError, Unknown
+from core.fields import Json
 from core.ports import CommandHelp, Desk
 from core.vocabulary import MessageId
 
@@ -58,13 +59,15 @@ class Inquiries:
         return None
 
     async def target(self, channel: str, message: str) -> Json | None:
-        """The message that a form is about; None if it is gone, or the bot may not see it."""
+        """The message that a form is about; None if it is gone, the bot may not see it, or Discord does not tell it
+        soon."""
         known = self._targets.get((channel, message))
         if known is not None:
             return known
         try:
-            return await self.message(channel, message)
-        except BotError:
+            async with asyncio.timeout(self._line.patience.glance_s):
+                return await self.message(channel, message)
+        except (BotError, TimeoutError):
             return None
 
     async def ask(self, asking: Asking) -> None:

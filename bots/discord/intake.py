@@ -20,11 +20,11 @@ from bots.discord.errands import Errands
 from bots.discord.inbound import Scene, Us
 from bots.discord.inquiries import Inquiries
 from bots.discord.interactions import Asking, Pressed, Said
-from bots.discord.reading import Json, Unreadable
 from bots.discord.replies import Open
 from bots.discord.voice import Voice
 from bots.discord.waits import Waits
 from core.errors import BotError, BotRejected, ChatDead, FloodWait, Rejected, StoreError
+from core.fields import Json, Unreadable
 from core.ports import Desk
 from core.vocabulary import ChatKind, Inbound, Message, Receipt, Verdict
 
@@ -70,6 +70,9 @@ class Intake:
         self._released = asyncio.Event()
         self._held: dict[str, list[Item]] = {}
         self._undecided: list[Item] | None = None
+        self._placeless: dict[str, list[Item]] = {}
+        """What waits until it is known where its channel is."""
+        self._refusal: BotRejected | None = None
         self._newest: OrderedDict[str, str] = OrderedDict()
         self.on_overflow: Callable[[Item], None] = lambda item: None
         """A message was let go of, since too many wait: it is to be fetched."""
@@ -163,11 +166,12 @@ class Intake:
     # on to the desk
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Until cancelled. Raises `BotRejected`."""
         try:
-            while True:
+            while self._refusal is None:
                 await self._stirred.wait()
                 await self._pass_on()
+            raise self._refusal
         finally:
             await self._errands.close()
 
@@ -227,8 +231,9 @@ class Intake:
     async def _read(self, item: Item) -> Sequence[_Read]:
         if item.what == "INTERACTION_CREATE":
             return await self._used(item.data)
-        scene = await self._scene(item.channel or "", direct=item.direct)
+        scene = self._scene(item)
         if scene is None:
+            self._wait_for_place(item)
             return ()
         if item.what == "MESSAGE_UPDATE":
             changed = inbound.edit(item.data, self._us, scene)
@@ -277,23 +282,56 @@ class Intake:
                 return None
         return Scene(place=place, places=places)
 
-    async def _scene(self, channel: str, *, direct: bool) -> Scene | None:
-        """Where it was said. A channel that the gateway did not tell of is asked for, until there is an answer."""
-        places = self._inquiries.places
+    def _scene(self, item: Item) -> Scene | None:
+        """Where it was said; None where that has to be asked for."""
+        channel, places = item.channel or "", self._inquiries.places
         place = places.get(channel)
-        while place is None:
+        if place is None and item.direct:
+            place = places.remember({"id": channel, "type": 1})
+        if place is None or channel in self._placeless:
+            return None
+        return Scene(place=place, places=places, auto_thread=self._inquiries.threads.each_question)
+
+    def _wait_for_place(self, item: Item) -> None:
+        """Nothing else waits meanwhile."""
+        channel = item.channel or ""
+        waiting = self._placeless.get(channel)
+        if waiting is None:
+            self._placeless[channel] = [item]
+            self._errands.start(self._find(channel))
+        elif len(waiting) < _MOST_WAITING:
+            waiting.append(item)
+        else:
+            self.on_overflow(item)
+
+    async def _find(self, channel: str) -> None:
+        """A channel that the gateway did not tell of is asked for, until there is an answer. What was said there then
+        goes on, before all that came later."""
+        found = False
+        try:
+            found = await self._is_found(channel)
+        except BotRejected as refusal:
+            self._refusal = refusal
+        waiting = self._placeless.pop(channel)
+        if found:
+            self._queue.extendleft(reversed(waiting))
+        self._stirred.set()
+
+    async def _is_found(self, channel: str) -> bool:
+        """Raises `BotRejected`."""
+        while True:
             try:
-                told: Json = {"id": channel, "type": 1} if direct else await self._inquiries.channel(channel)
-                place = places.remember(told)
+                self._inquiries.places.remember(await self._inquiries.channel(channel))
             except (Rejected, ChatDead, Unreadable):
                 _LOG.warning("a message of a channel that can't be read", extra={"bot": self._us.bot})
-                return None
+                return False
             except BotRejected:
                 raise
             except BotError as trouble:
                 wait_s = trouble.wait_s if isinstance(trouble, FloodWait) else self._waits.next_s(*_WAIT_S)
                 await self._waits.clock.sleep(wait_s)
-        return Scene(place=place, places=places, auto_thread=self._inquiries.threads.each_question)
+            else:
+                return True
 
 
 def _bare(data: Json, channel: str) -> Json:

@@ -13,7 +13,9 @@ from typing import Final
 
 from bots.discord.files import attachments
 from bots.discord.inbound import Scene, Us, address, quoted, sender
-from bots.discord.reading import Json, Unreadable, get, is_snowflake, made_at, objects, opt, snowflake, storable
+from bots.discord.reading import is_snowflake, made_at, snowflake
+from core.fields import Json, Unreadable, get, objects, opt
+from core.people.names import storable
 from core.ports import CommandHelp, Principal
 from core.vocabulary import Address, ChatKind, EventId, Message, MessageId, Press, Sender
 
@@ -191,7 +193,7 @@ def _typing(data: Json, us: Us, scene: Scene) -> Typing | None:
     where, kind = _where(us, scene)
     return Typing(
         token=_token(data),
-        principal=Principal(address=where, kind=kind, sender=_sender(data)),
+        principal=Principal(address=where, kind=kind, sender=_sender(data), within=scene.place.guild or ""),
         command=get(chosen, "name", str),
         typed=storable(str(focused.get("value") or "")),
     )

@@ -13,18 +13,24 @@ from bots.discord import files, outbound
 from bots.discord.http import Http
 from bots.discord.inquiries import Inquiries
 from bots.discord.places import ADMINISTRATOR, FORUMS, MANAGE_CHANNELS, MANAGE_GUILD
-from bots.discord.reading import Unreadable, is_snowflake
+from bots.discord.reading import is_snowflake
 from bots.discord.sdk import discord
+from bots.discord.sound import is_voice, sound_in
 from bots.discord.trouble import (
     MISSING_PERMISSIONS,
     NO_HISTORY_TO_REPLY_TO,
+    NO_VOICE_THERE,
+    THREAD_ARCHIVED,
+    THREAD_LOCKED,
     UNKNOWN_CHANNEL,
+    UNKNOWN_MESSAGE,
     DeadChat,
     Refusal,
     code_of,
     in_our_words,
 )
 from core.errors import BotError, BotRejected, NotSent, Rejected, Unknown
+from core.fields import Unreadable
 from core.vocabulary import Address, Attachment, ChatId, Delivery, MessageId, OutFile, Press, UserId
 
 _ASIDE_S: Final = 10.0
@@ -32,9 +38,13 @@ _ASIDE_S: Final = 10.0
 _INVALID_FORM: Final = 50035
 _UNREPLIABLE: Final = frozenset({NO_HISTORY_TO_REPLY_TO, MISSING_PERMISSIONS, _INVALID_FORM})
 """What a message that is a reply may be refused with, and one that is none may not."""
+_THREAD_GONE: Final = frozenset({THREAD_ARCHIVED, THREAD_LOCKED, UNKNOWN_CHANNEL, UNKNOWN_MESSAGE})
+"""What a send to a thread is refused with that is deleted, locked, or can't be begun because its question is gone."""
 _NOBODY: Final = frozenset({10007, 10013})
 _RUNS_IT: Final = ADMINISTRATOR | MANAGE_GUILD | MANAGE_CHANNELS
 _MOST_KEPT: Final = 1_000
+_VOICELESS: Final = frozenset({MISSING_PERMISSIONS, NO_VOICE_THERE, _INVALID_FORM, 50159, 50160, 50161})
+"""What a voice message may be refused with, and the same sound as a file may not."""
 
 
 class Line:
@@ -76,7 +86,8 @@ class Line:
                     return sent
                 for file in opened_files:
                     file.reset()
-            return await self._answered_before(delivery) or await self._post(delivery, opened_files)
+            known = await self._answered_before(delivery) or await self._say_aloud(delivery, opened_files)
+            return known or await self._post(delivery, opened_files, outbound.message(delivery, self._salt))
 
     async def _answered_before(self, delivery: Delivery) -> MessageId | None:
         """What answered a command before a restart stands there, and no nonce tells of it."""
@@ -89,6 +100,11 @@ class Line:
         except (Refusal, DeadChat):
             return None
 
+    def may_leave(self, address: Address, refusal: BotError) -> bool:
+        """Is the thread gone that this was for, and may it be said in the channel instead?"""
+        thread = address.thread
+        return thread is not None and code_of(refusal) in _THREAD_GONE and self._places.is_read_along(thread)
+
     async def edit(self, delivery: Delivery, message: MessageId) -> None:
         body = outbound.edit(delivery)
         opened = self._replies.of_message(message)
@@ -100,8 +116,21 @@ class Line:
         with in_our_words():
             await self._http.call("PATCH", path, body, channel_id=channel, message_id=message)
 
-    async def _post(self, delivery: Delivery, opened: Sequence[discord.File]) -> MessageId:
-        body = outbound.message(delivery, self._salt)
+    async def _say_aloud(self, delivery: Delivery, opened: Sequence[discord.File]) -> MessageId | None:
+        """As a voice message, where it is one and the chat takes it."""
+        sound = await asyncio.to_thread(sound_in, delivery.files[0].path) if is_voice(delivery) else None
+        if sound is None:
+            return None
+        try:
+            return await self._post(delivery, opened, outbound.voice(delivery, self._salt, sound))
+        except BotError as refusal:
+            if code_of(refusal) not in _VOICELESS:
+                raise
+        for file in opened:
+            file.reset()
+        return None
+
+    async def _post(self, delivery: Delivery, opened: Sequence[discord.File], body: dict[str, object]) -> MessageId:
         address = delivery.address
         foreseen = self._threads.each_question and not self._threads.is_there(address)
         if foreseen and not await self._begin_thread(address):
@@ -109,7 +138,7 @@ class Line:
         try:
             return await self._create(outbound.channel_of(address), body, opened)
         except BotError as refusal:
-            if code_of(refusal) != UNKNOWN_CHANNEL or address.thread is None or self._threads.is_there(address):
+            if code_of(refusal) != UNKNOWN_CHANNEL or not self._threads.may_begin(address):
                 raise
         await self._threads.make(address)
         return await self._create(outbound.channel_of(address), body, opened)
@@ -149,8 +178,7 @@ class Line:
         path = "/channels/{channel_id}/messages"
         with in_our_words():
             if opened:
-                described = [{"id": number, "filename": file.filename} for number, file in enumerate(opened)]
-                told = await self._http.upload(path, {**body, "attachments": described}, opened, channel_id=channel)
+                told = await self._http.upload(path, body, opened, channel_id=channel)
             else:
                 told = await self._http.call("POST", path, body, channel_id=channel)
         number = told.get("id") if isinstance(told, dict) else None

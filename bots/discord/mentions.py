@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
-from bots.discord.reading import storable
+from core.people.names import storable
 
 _MARK: Final = re.compile(
     r"(?P<code>```.*?```|``[^`].*?``|`[^`\n]+`)"

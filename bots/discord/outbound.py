@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from bots.discord import markup
+from bots.discord.files import VOICE
 from bots.discord.interactions import BUTTON_PREFIX
 from bots.discord.places import UPLOAD_BYTES
+from bots.discord.sound import Sound
 from core.vocabulary import Address, Button, Capabilities, Delivery, Pace, TextUnit
 
 CAPABILITIES: Final = Capabilities(
@@ -58,7 +60,16 @@ def message(delivery: Delivery, salt: str) -> dict[str, object]:
     made = {**_said(delivery), "nonce": nonce(salt, delivery), "enforce_nonce": True, "flags": _SUPPRESS_EMBEDS}
     if delivery.address.reply_to is not None:
         made["message_reference"] = {"message_id": delivery.address.reply_to, "fail_if_not_exists": False}
+    if delivery.files:
+        made["attachments"] = described(delivery)
     return made
+
+
+def voice(delivery: Delivery, salt: str, sound: Sound) -> dict[str, object]:
+    """As a new message, to be played where it stands: nothing but the sound may be in it."""
+    made = {name: value for name, value in message(delivery, salt).items() if name not in ("content", "components")}
+    told = {"duration_secs": sound.seconds, "waveform": sound.waveform}
+    return {**made, "flags": VOICE, "attachments": [{**one, **told} for one in described(delivery)]}
 
 
 def edit(delivery: Delivery) -> dict[str, object]:

@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from bots.discord.reading import Json, Unreadable, get, objects, one_line, opt, opt_snowflake, snowflake
+from bots.discord.reading import one_line, opt_snowflake, snowflake
+from core.fields import Json, Unreadable, get, objects, opt
 
 DIRECT: Final = 1
 THREADS: Final = frozenset({10, 11, 12})
+OPEN_THREADS: Final = frozenset({10, 11})
+"""Whoever sees the channel sees these."""
 FORUMS: Final = frozenset({15, 16})
 """Forum and media channels: what is said there is said in threads."""
 OPENS_THREADS: Final = frozenset({0, 5})
@@ -90,6 +93,8 @@ class Places:
         self._places: dict[str, Place] = {}
         self._strays: OrderedDict[str, Place] = OrderedDict()
         """Direct chats, and what was asked for: no event takes them away, so only the latest are kept."""
+        self._gone: OrderedDict[str, Place] = OrderedDict()
+        """Threads that were deleted, the latest."""
         self._acts: Mapping[str, Callable[[Json], object]] = {
             "GUILD_CREATE": self._guild,
             "GUILD_UPDATE": self._guild_itself,
@@ -137,6 +142,13 @@ class Places:
             return place
         parent = self._places.get(place.parent) or self._strays.get(place.parent)
         return replace(place, parent_type=parent.type if parent is not None else None)
+
+    def is_read_along(self, thread: str) -> bool:
+        """Could whoever reads the channel read this thread too, and could the same be said in the channel? Threads
+        that were deleted while nobody listened are not known, so they count for private."""
+        place = self.get(thread) or self._gone.get(thread)
+        around = self.get(place.parent) if place is not None and place.parent is not None else None
+        return place is not None and place.type in OPEN_THREADS and around is not None and around.type in OPENS_THREADS
 
     def guild_of(self, channel: str) -> str | None:
         place = self.get(channel)
@@ -227,10 +239,18 @@ class Places:
 
     def _no_channel(self, data: Json) -> None:
         gone = snowflake(data, "id")
+        self._try(self._bury, data)
         self._strays.pop(gone, None)
         place = self._places.pop(gone, None)
         if place is not None and place.guild in self._guilds:
             self._guilds[place.guild].channels.discard(gone)
+
+    def _bury(self, data: Json) -> None:
+        place = self._place(data, opt_snowflake(data, "guild_id"))
+        if place.is_thread:
+            self._gone[place.id] = place
+            while len(self._gone) > _MOST_STRAYS:
+                self._gone.popitem(last=False)
 
     def _role(self, data: Json) -> None:
         guild = self._guilds.get(snowflake(data, "guild_id"))

@@ -27,11 +27,12 @@ from bots.discord.places import (
     Place,
     Places,
 )
-from bots.discord.reading import Json, Unreadable, one_line, opt, snowflake
+from bots.discord.reading import one_line, snowflake
 from bots.discord.trouble import in_our_words
 from bots.discord.waits import Waits
 from config.bots import DiscordSettings
 from core.errors import BotError, BotRejected, ChatDead, Rejected, Unknown
+from core.fields import Json, Unreadable, opt
 from core.ports import Blamed, Clock, Finding, State, Writer
 from core.vocabulary import BotName, Message
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Final, TypeVar
+from typing import Final
 
-Json = Mapping[str, object]
-_T = TypeVar("_T")
+from core.fields import Json, Unreadable, get
+from core.people.names import storable
 
 EPOCH_MS: Final = 1_420_070_400_000
 """The first second of 2015, from which snowflakes count milliseconds."""
@@ -16,36 +15,6 @@ EPOCH_MS: Final = 1_420_070_400_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SNOWFLAKE: Final = 2**64 - 1
 _DIGITS: Final = re.compile(r"[0-9]{1,20}", re.ASCII)
-_UNSTORABLE: Final = re.compile("[\ud800-\udfff\x00]")  # lone surrogates have no UTF-8, PostgreSQL has no NUL
-
-
-class Unreadable(Exception):
-    """A field that is read is missing or has a wrong type; the text names it and holds nothing of its value."""
-
-
-def opt(record: Json, key: str, wanted: type[_T]) -> _T | None:
-    """The field, or None where it is missing or null."""
-    value = record.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-        raise Unreadable(f"{key} has a wrong type")
-    return value
-
-
-def get(record: Json, key: str, wanted: type[_T]) -> _T:
-    value = opt(record, key, wanted)
-    if value is None:
-        raise Unreadable(f"{key} is missing")
-    return value
-
-
-def objects(record: Json, key: str) -> Iterator[Json]:
-    """The objects of a list; a missing list has none."""
-    for one in opt(record, key, list) or ():
-        if not isinstance(one, dict):
-            raise Unreadable(f"{key} holds something else than objects")
-        yield one
 
 
 def is_snowflake(value: object) -> bool:
@@ -84,10 +53,6 @@ def time(record: Json, key: str) -> datetime:
     except (ValueError, OverflowError):
         raise Unreadable(f"{key} is no time") from None
     raise Unreadable(f"{key} names no zone")
-
-
-def storable(text: str) -> str:
-    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def one_line(text: str) -> str:

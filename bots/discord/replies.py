@@ -29,7 +29,7 @@ from bots.discord.trouble import (
 )
 from core.errors import BotError, Rejected, Unknown
 from core.ports import Clock
-from core.vocabulary import ChatId, Delivery, DeliveryId, MessageId, ThreadId
+from core.vocabulary import Delivery, DeliveryId, MessageId
 
 SUGGESTIONS, FORM = 8, 9
 _LATER, _LATER_SAME = 5, 6
@@ -66,7 +66,6 @@ class Replies:
         self._open: OrderedDict[str, Open] = OrderedDict()
         self._messages: OrderedDict[MessageId, Open] = OrderedDict()
         """Whose answer a message is."""
-        self._last: dict[tuple[ChatId, ThreadId | None], tuple[Open, DeliveryId]] = {}
         self._doubtful: OrderedDict[DeliveryId, None] = OrderedDict()
 
     # taking them in
@@ -129,19 +128,12 @@ class Replies:
     # answering
 
     async def of(self, delivery: Delivery) -> Open | None:
-        """What the delivery answers, if that can be answered as such. Only the first part of a reply says so; the rest
-        of one that is for one person follows it there, part by part."""
-        address = delivery.address
-        where = (address.chat, address.thread)
-        last = self._last.pop(where, None)
-        if address.reply_to is not None:
-            found = self._open.get(address.reply_to)
-        else:
-            follows = last is not None and last[0].private and delivery.id == last[1] + 1
-            found = last[0] if last is not None and follows else None
-        if found is None or not await self._is_good(found):
+        """What the delivery answers, if that can be answered as such. The later parts of a reply are plain messages,
+        unless it is for one person: then they follow it there, part by part."""
+        found = self._open.get(delivery.answers or "")
+        later = delivery.address.reply_to is None
+        if found is None or (later and not found.private) or not await self._is_good(found):
             return None
-        self._last[where] = (found, delivery.id)
         return found
 
     def of_message(self, message: MessageId) -> Open | None:

@@ -9,11 +9,14 @@ with warnings.catch_warnings():
     import discord
     from discord.gateway import DiscordWebSocket, KeepAliveHandler, ReconnectWebSocket
     from discord.http import HTTPClient, Ratelimit, Route, json_or_text
+    from discord.oggparse import OggError, OggPage
 
 __all__ = [
     "DiscordWebSocket",
     "HTTPClient",
     "KeepAliveHandler",
+    "OggError",
+    "OggPage",
     "Ratelimit",
     "ReconnectWebSocket",
     "Route",

@@ -10,10 +10,11 @@ from collections import OrderedDict
 from typing import Final
 
 from bots.discord.http import Http
-from bots.discord.places import Places
-from bots.discord.reading import Unreadable, one_line, opt
+from bots.discord.places import OPENS_THREADS, Places
+from bots.discord.reading import one_line
 from bots.discord.trouble import THREAD_THERE, code_of, in_our_words
 from core.errors import BotError, NotSent, Rejected
+from core.fields import Unreadable, opt
 from core.vocabulary import Address, Message
 
 _MOST_NAME: Final = 100
@@ -44,6 +45,11 @@ class Threads:
         """As far as is known."""
         thread = address.thread
         return thread is None or thread in self._there or self._places.get(thread) is not None
+
+    def may_begin(self, address: Address) -> bool:
+        """May the thread be one that is still to be made? Those of a forum are there before anything is said."""
+        around = self._places.get(address.chat)
+        return not self.is_there(address) and (around is None or around.type in OPENS_THREADS)
 
     def is_question(self, address: Address) -> bool:
         """Whether the thread is to begin with a question that came in this run."""

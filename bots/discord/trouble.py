@@ -19,8 +19,11 @@ UNKNOWN_INTERACTION: Final = 10062
 ALREADY_ACKNOWLEDGED: Final = 40060
 MISSING_PERMISSIONS: Final = 50013
 INVALID_WEBHOOK_TOKEN: Final = 50027
+NO_VOICE_THERE: Final = 50173
 THREAD_THERE: Final = 160004
 NO_HISTORY_TO_REPLY_TO: Final = 160002
+THREAD_ARCHIVED: Final = 50083
+THREAD_LOCKED: Final = 160005
 _DEAD_CHAT: Final = frozenset(
     {
         UNKNOWN_CHANNEL,
@@ -47,6 +50,10 @@ _NEVER_LEFT: Final = (
 SDK_FAULTS: Final = (KeyError, ValueError, TypeError, AttributeError)
 _CLOSED: Final = "Session is closed"
 """What aiohttp says, as a `RuntimeError`, when the bot has stopped meanwhile."""
+
+
+class EverythingLimited(discord.RateLimited):
+    """A 429 that is for every call."""
 
 
 class Refusal(Rejected):
@@ -77,7 +84,7 @@ def in_our_words() -> Iterator[None]:
 def ours(error: BaseException) -> BotError:
     match error:
         case discord.RateLimited():
-            return FloodWait(error.retry_after)
+            return FloodWait(error.retry_after, account=isinstance(error, EverythingLimited))
         case discord.LoginFailure():
             return BotRejected(ACCOUNT_REFUSED)
         case discord.HTTPException():
@@ -102,7 +109,7 @@ def _refused(error: discord.HTTPException) -> BotError:
     if error.status == 401:
         return BotRejected(ACCOUNT_REFUSED)
     if error.status == 429:
-        return FloodWait(_wait_s(error))
+        return FloodWait(_wait_s(error), account=True)
     if error.status == 413:  # Discord's, or what stands before it
         return Refusal(said, error.code)
     if error.status >= 500:
@@ -113,6 +120,7 @@ def _refused(error: discord.HTTPException) -> BotError:
 
 
 def _wait_s(error: discord.HTTPException) -> float:
-    """Of a 429 that is not the API's, but of what stands before it."""
+    """Of a 429 that is not the API's, but of what stands before it: that looks at where calls come from, not at where
+    they go."""
     named = error.response.headers.get("Retry-After", "")
     return float(named) if named.isdecimal() and len(named) < 10 else _CLOUDFLARE_WAIT_S

@@ -7,6 +7,7 @@ commands are told apart by their type, and a framework would acknowledge what it
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
@@ -15,15 +16,17 @@ from bots.slack import files, markup, outbound
 from bots.slack.files import Uploads
 from bots.slack.http import Door
 from bots.slack.line import PATIENCE, Line, Patience, connected
-from bots.slack.listening import Listener, introduce, patiently
+from bots.slack.listening import Listener, introduce
+from bots.slack.manifest import lacking
 from bots.slack.sending import Sender, aside
 from bots.slack.settling import Attempts
-from bots.slack.waits import Waits
+from bots.slack.waits import Waits, patiently
 from config.bots import SlackSettings
 from core.errors import BotError, NotSent, SendError
 from core.ports import AsgiApp, Clock, Desk, Random
 from core.vocabulary import Address, Attachment, BotName, Capabilities, ChatId, Delivery, MessageId, Press, UserId
 
+_LOG: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _NOT_CONNECTED: Final = "not connected to Slack"
 
@@ -79,6 +82,8 @@ class SlackBot:
             tell = functools.partial(desk.health.degraded, self._name)
             us = await patiently(functools.partial(introduce, line, self._name), self._clock, waits, tell)
             desk.health.account(self._name, f"{us.team}/{us.user}")
+            if line.scopes and (missing := lacking(line.scopes)):
+                _LOG.warning("slack's token lacks scopes", extra={"bot": self._name, "scopes": ", ".join(missing)})
             listener = Listener(self._settings, line, desk, self._random, us)
             uploads = Uploads(self._name, line, desk)
             sender = Sender(line, listener.people, listener.commands, uploads, self._attempts)

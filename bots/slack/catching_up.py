@@ -1,150 +1,288 @@
-"""What was said while we were away: read from the history of the places where people talk with us."""
+"""What was said while nobody listened: read from the history of the places where people talk with us.
+
+Slack tries for six minutes to hand something over, then no more. So at the start and after each gap every place is
+asked for what was said there since, until Slack gives it or refuses that place for good; bounded in age by the desk and
+in number by the configuration. What is found goes on place by place, and a place where somebody speaks just now comes
+first. How far back it goes is written down until all is stored, so that a process that ends meanwhile leaves nothing
+behind. The desk drops what it has.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 
-from bots.slack import inbound
-from bots.slack.inbound import Account, Json, Unreadable
-from bots.slack.line import Line
-from bots.slack.people import People
-from core.errors import BotError, FloodWait
-from core.ports import Haunt
-from core.vocabulary import ChatKind, Message
+from bots.slack.history import Found, History, Place
+from bots.slack.intake import Intake
+from bots.slack.waits import Waits
+from core.errors import BotError, BotRejected, ChatDead, Rejected, StoreError
+from core.ports import Clock, Desk, Haunt
+from core.vocabulary import BotName, Message
 
 _LOG: Final = logging.getLogger(__name__)
-OVERLAP: Final = timedelta(minutes=10)
+_T = TypeVar("_T")
+_OVERLAP: Final = timedelta(minutes=10)
 """Slack's own further attempts come within six minutes: https://docs.slack.dev/apis/events-api/#retries."""
-MOST_HAUNTS: Final = 100
-_MOST_DIRECT: Final = 100
-_PAGE: Final = 200
-_MOST_PAGES: Final = 50
+MOST_HAUNTS: Final = 500
+_MOST_OTHERS: Final = 500
+"""Of each kind; in so many more people may have written who never did before."""
 _AT_ONCE: Final = 4
-_TRIES: Final = 3
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
-    """A channel, or a thread in it."""
-
-    chat: str
-    thread: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Search:
-    """For what is looked: all since then, and at most so many messages in each place. `groups`: channels in which we
-    may be mentioned."""
-
-    since: datetime
-    most: int
-    groups: Sequence[str]
+_ROOM: Final = 200
+"""No more is read while so much of it waits to be stored."""
+_NOTE: Final = "behind since"
 
 
 class CatchingUp:
     """For one `run`."""
 
-    def __init__(self, line: Line, people: People, us: Account) -> None:
-        self._line = line
-        self._people = people
-        self._us = us
-        self._calls = asyncio.Semaphore(_AT_ONCE)
+    def __init__(self, bot: BotName, desk: Desk, intake: Intake, history: History, clock: Clock, waits: Waits) -> None:
+        self._bot = bot
+        self._desk = desk
+        self._intake = intake
+        self._history = history
+        self._clock = clock
+        self._waits = waits
+        self.on_haunts: Callable[[Sequence[Haunt]], None] = lambda haunts: None
+        """The desk told where people talk with us."""
+        self.completed: Callable[[Message], Awaitable[Message]] | None = None
+        """A message with what is to be looked up for it."""
+        self._gaps: list[datetime | None] = []
+        self._since: datetime | None = None
+        self._most = 0
+        self._due: OrderedDict[Place, None] = OrderedDict()
+        self._under_way: list[Place] = []
+        self._left: dict[Place, list[Message]] = {}
+        self._read: set[Place] = set()
+        self._passed: set[Place] = set()
+        self._put_off: set[Place] = set()
+        self._listed = True
+        self._refused = False
+        self._rounds = 0
+        self._planned_at = clock.now()
+        self._gap = asyncio.Event()
+        self._moved = asyncio.Event()
 
-    async def fetch(self, haunts: Sequence[Haunt], search: Search) -> list[Message]:
-        """What was said to us, oldest first. What can't be read now is left out, and said in the log."""
-        if not search.most:
-            return []
+    def gap(self, since: datetime | None) -> None:
+        """Nothing was heard from then until now; None: since something was last heard at all."""
+        self._gaps.append(since)
+        self._rounds += 1
+        self._listed = False
+        self._read.clear()
+        self._passed.clear()
+        self._put_off.clear()
+        self._gap.set()
+        self._move()
+
+    async def run(self, most: int, groups: Sequence[str]) -> None:
+        """Until cancelled. `most` messages in each place; `groups`: channels where we may be mentioned, or a team."""
+        self._most = most
+        async with asyncio.TaskGroup() as parts:
+            for _ in range(_AT_ONCE):
+                parts.create_task(self._work())
+            while True:
+                await self._gap.wait()
+                self._gap.clear()
+                await self._plan(groups)
+                await self._until(lambda: self._gap.is_set() or not (self._due or self._under_way))
+                await self._end()
+
+    async def done(self) -> None:
+        """Once all is read."""
+        await self._until(lambda: self._listed and not (self._due or self._under_way))
+
+    # what comes meanwhile
+
+    def is_behind(self, place: Place) -> bool:
+        """May something have been said there that is still to be read? No, once it was not to be waited for."""
+        chat = Place(chat=place.chat)
+        return place not in self._passed and (self._is_open(place) or self._is_open(chat) or self._may_be_new(chat))
+
+    async def caught_up(self, place: Place) -> None:
+        """Once all is read there; it is read next."""
+        chat = Place(chat=place.chat)
+        if self._may_be_new(chat):
+            self._add(chat)
+        while self._is_open(place) or self._is_open(chat):
+            for one in (place, chat):
+                if one in self._due:
+                    self._due.move_to_end(one, last=False)
+            await self._moving()
+
+    def passed(self, place: Place) -> None:
+        """What was just said there goes before what was missed."""
+        self._passed.add(place)
+
+    def _is_open(self, place: Place) -> bool:
+        return place in self._due or place in self._under_way
+
+    def _may_be_new(self, chat: Place) -> bool:
+        return not self._listed and chat.chat.startswith("D") and chat not in self._read
+
+    # where
+
+    async def _plan(self, groups: Sequence[str]) -> None:
+        """What is known is read while the rest is listed."""
+        self._planned_at = self._clock.now()
+        haunts = await self._stored(lambda: self._desk.haunts(self._bot, MOST_HAUNTS))
+        noted = await self._stored(lambda: self._desk.recall(self._bot, _NOTE))
+        gaps, self._gaps = self._gaps, []
+        heard = max((haunt.heard_at for haunt in haunts), default=None)
+        starts = [at - _OVERLAP for at in (gap or heard for gap in gaps) if at is not None]
+        starts += [datetime.fromisoformat(noted)] if noted else []
+        since = self._since = max(min(starts, default=self._desk.oldest), self._desk.oldest)
+        await self._stored(lambda: self._desk.note(self._bot, _NOTE, since.isoformat()))
+        self.on_haunts(haunts)
         places = [Place(chat=one.address.chat, thread=one.address.thread) for one in haunts]
-        tops = dict.fromkeys([*(place.chat for place in places), *search.groups, *await self._direct_chats()])
-        threads = dict.fromkeys(place for place in places if place.thread is not None)
-        raw = [*await self._all([Place(chat=chat) for chat in tops], search), *await self._all(threads, search)]
-        begun = dict.fromkeys(self._begun(raw))
-        raw += await self._all([place for place in begun if place not in threads], search)
-        names = await self._people.names({user for one in raw for user in inbound.people(one)})
-        return sorted(_unique(self._said(raw, names)), key=lambda said: (said.sent_at, said.message))
+        teams = [group for group in groups if group.startswith("T")]
+        for place in [*(Place(chat=one.chat) for one in places), *(Place(chat=one) for one in groups), *places]:
+            if place.chat not in teams:
+                self._add(place)
+        for kind in ("im", *(("public_channel", "private_channel", "mpim") if teams else ())):
+            await self._list(kind)
+        self._listed = not self._gap.is_set()
+        self._move()
 
-    async def _direct_chats(self) -> list[str]:
-        """Where people may have written who never did before."""
-        try:
-            answer = await self._call("users.conversations", {"types": "im", "limit": _MOST_DIRECT})
-        except BotError as trouble:
-            _LOG.warning("slack's direct chats are not known", extra={"why": str(trouble)})
-            return []
-        return [str(one["id"]) for one in _records(answer.get("channels")) if isinstance(one.get("id"), str)]
-
-    async def _all(self, places: Iterable[Place], search: Search) -> list[Json]:
-        found = await asyncio.gather(*(self._one(place, search) for place in places))
-        return [message for messages in found for message in messages]
-
-    async def _one(self, place: Place, search: Search) -> list[Json]:
-        try:
-            return await self._history(place, search)
-        except BotError as trouble:
-            _LOG.warning("slack's history is not to be had", extra={"chat": place.chat, "why": str(trouble)})
-            return []
-
-    async def _history(self, place: Place, search: Search) -> list[Json]:
-        """The newest that there are since then, in whatever order."""
-        oldest = search.since.timestamp()
-        arguments: dict[str, object] = {"channel": place.chat, "oldest": f"{oldest:.6f}", "limit": _PAGE}
-        method = "conversations.history"
-        if place.thread is not None:
-            method, arguments = "conversations.replies", {**arguments, "ts": place.thread}
-        found: list[Json] = []
-        for _ in range(_MOST_PAGES):
-            answer = await self._call(method, arguments)
-            listed = _records(answer.get("messages"))
-            found += [{**one, "channel": place.chat} for one in listed if _is_after(one, oldest)]
-            more = answer.get("response_metadata")
-            cursor = more.get("next_cursor") if isinstance(more, dict) else None
-            if not isinstance(cursor, str) or not cursor or (place.thread is None and len(found) >= search.most):
-                break  # a thread comes oldest first, so that its newest are on the last page
-            arguments = {**arguments, "cursor": cursor}
-        return sorted(found, key=lambda one: str(one["ts"]))[-search.most :]
-
-    async def _call(self, method: str, arguments: Json) -> dict[str, object]:
-        for attempt in range(_TRIES):
+    async def _list(self, kind: str) -> None:
+        """What Slack does not tell of at once is asked for again, from the beginning."""
+        while True:
             try:
-                async with self._calls:
-                    return await self._line.call(method, arguments, telling=False)
-            except FloodWait as wait:
-                if attempt == _TRIES - 1:
-                    raise
-                await self._line.clock.sleep(wait.wait_s)
-        return {}
+                await self._add_all(kind)
+            except (Rejected, ChatDead) as refusal:
+                self._refused = True
+                _LOG.warning("slack does not tell of its conversations", extra={"kind": kind, "why": str(refusal)})
+                return
+            except BotError as trouble:
+                _LOG.warning("slack's conversations are asked for again", extra={"kind": kind, "why": str(trouble)})
+                if self._gap.is_set():
+                    return
+            else:
+                return
 
-    def _begun(self, raw: Iterable[Json]) -> list[Place]:
-        """Threads that began meanwhile."""
-        roots = [one for one in raw if one.get("reply_count")]
-        return [Place(chat=str(one["channel"]), thread=str(one["ts"])) for one in roots]
+    async def _add_all(self, kind: str) -> None:
+        async with aclosing(self._history.places(kind, _MOST_OTHERS)) as pages:
+            async for chat in pages:
+                self._add(Place(chat=chat))
 
-    def _said(self, raw: Iterable[Json], names: Mapping[str, str]) -> Iterable[Message]:
-        for one in raw:
-            try:
-                said = inbound.message(one, self._us, names, app=self._us.app)
-            except Unreadable as problem:
-                _LOG.warning("a message of slack's history is unreadable", extra={"why": str(problem)})
+    def _add(self, place: Place) -> None:
+        if place not in self._read:
+            self._due.setdefault(place)
+            self._move()
+
+    # reading
+
+    async def _work(self) -> None:
+        while True:
+            await self._until(lambda: self._next() is not None)
+            await self._intake.kept(_ROOM)
+            place = self._next()
+            if place is None:
                 continue
-            if said is not None and (said.addressed or said.kind is not ChatKind.GROUP):
-                yield said
+            del self._due[place]
+            self._under_way.append(place)
+            try:
+                await self._look_into(place)
+            finally:
+                self._under_way.remove(place)
+                self._move()
+
+    def _next(self) -> Place | None:
+        """A thread comes after its channel, which may tell that nothing was said there, if that is to be had."""
+        for place in self._due:
+            chat = Place(chat=place.chat)
+            if place == chat or not (chat in self._under_way or (chat in self._due and chat not in self._put_off)):
+                return place
+        return None
+
+    async def _look_into(self, place: Place) -> None:
+        """A place that is not to be had now waits behind the others."""
+        rounds, oldest = self._rounds, self._desk.oldest
+        if self._planned_at <= oldest:  # what was missed is not acted on any more
+            return
+        try:
+            found = await self._history.since(place, max(self._since or oldest, oldest), self._most)
+        except (Rejected, ChatDead) as refusal:
+            self._refused = self._refused or isinstance(refusal, Rejected)
+            _LOG.warning("slack's history is not to be had", extra={"chat": place.chat, "why": str(refusal)})
+            found = Found(said=self._left.get(place, ()))
+        except BotError as trouble:
+            _LOG.warning("slack's history is asked for again", extra={"chat": place.chat, "why": str(trouble)})
+            self._due[place] = None
+            self._put_off.add(place)
+            return
+        self._left.pop(place, None)
+        await self._hand_on(place, found)
+        if rounds == self._rounds:
+            self._read.add(place)
+
+    async def _hand_on(self, place: Place, found: Found) -> None:
+        """What begins a thread, or is shown beside it, goes on with what else was said there."""
+        threads = {one: thread for thread in found.threads if (one := _in(place, thread)) not in self._read}
+        now: list[Message] = []
+        for message in found.said:
+            one = _in(place, message.address.thread)
+            (self._left.setdefault(one, []) if one in threads and one != place else now).append(message)
+        for one in threads:
+            if one not in self._under_way:
+                self._add(one)
+        for thread in found.still:
+            self._due.pop(_in(place, thread), None)
+            self._read.add(_in(place, thread))
+        self._intake.offer([await self.completed(one) for one in now] if self.completed is not None else now)
+
+    async def _end(self) -> None:
+        """All is read, unless more was missed meanwhile. A token that Slack refuses says nothing of any place."""
+        if not self._gap.is_set():
+            await self._intake.kept(0)
+        if self._gap.is_set() or (self._refused and not await self._is_known()):
+            return
+        await self._stored(lambda: self._desk.note(self._bot, _NOTE, ""))
+        if not self._gap.is_set():
+            self._since = None
+            self._left.clear()
+            self._move()
+            _LOG.info("caught up", extra={"bot": self._bot, "places": len(self._read)})
+
+    async def _is_known(self) -> bool:
+        while True:
+            try:
+                await self._history.introduce()
+            except BotRejected:
+                return False
+            except BotError as trouble:
+                _LOG.warning("slack is asked again who we are", extra={"why": str(trouble)})
+            else:
+                return True
+
+    # waiting
+
+    async def _stored(self, step: Callable[[], Awaitable[_T]]) -> _T:
+        """What the store does not do at once it does later; its trouble is told by itself."""
+        while True:
+            try:
+                done = await step()
+            except StoreError as trouble:
+                _LOG.warning("slack's history waits for the store", extra={"why": type(trouble).__name__})
+                await self._clock.sleep(self._waits.next_s())
+            else:
+                self._waits.worked()
+                return done
+
+    def _move(self) -> None:
+        self._moved.set()
+
+    async def _moving(self) -> None:
+        self._moved.clear()
+        await self._moved.wait()
+
+    async def _until(self, holds: Callable[[], bool]) -> None:
+        while not holds():
+            await self._moving()
 
 
-def _unique(messages: Iterable[Message]) -> list[Message]:
-    return list({(one.address.chat, one.message): one for one in messages}.values())
-
-
-def _records(listed: object) -> list[Json]:
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-
-
-def _is_after(message: Json, oldest: float) -> bool:
-    """The root of a thread comes with it, however old it is."""
-    try:
-        return inbound.moment(inbound.stamp(message, "ts")).timestamp() > oldest
-    except Unreadable:
-        return False
+def _in(place: Place, thread: str | None) -> Place:
+    return Place(chat=place.chat, thread=thread)

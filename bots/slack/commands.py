@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bots.slack import tokens, words
-from bots.slack.inbound import Account, Json
+from bots.slack import interactions, tokens, words
+from bots.slack.inbound import Account
 from bots.slack.interactions import WHICH, Choice, Command
 from bots.slack.line import Line
 from bots.slack.markup import Block, mrkdwn_text, plain_text
 from bots.slack.people import People
 from bots.slack.recent import Recent
 from core.errors import BotError, StoreError
-from core.ports import Desk, Haunt
+from core.fields import Json
+from core.ports import Desk, Haunt, Principal
 from core.vocabulary import Address, ChatId, ChatKind, EventId, Message, MessageId, Receipt, ThreadId, Verdict
 
 _LOOKED_AT: Final = 8
@@ -33,6 +34,7 @@ https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
 _LABEL: Final = 70
 _ANYWHERE: Final = frozenset({"help", "sessions", "version", "whoami"})
 """Commands that are about no conversation."""
+_NO_WORD: Final = frozenset({"stranger", "blocked"})
 
 
 @dataclass(slots=True)
@@ -64,16 +66,33 @@ class Commands:
         self._urls: Recent[tuple[str, str], ResponseUrl] = Recent(_REMEMBERED)
         self._asked: Recent[str, Command] = Recent(_REMEMBERED)
 
-    async def meant(self, command: Command) -> Meant:
-        """Looks around for a moment at most. Never raises."""
+    async def meant(self, payload: Json) -> Meant:
+        """Looks around for a moment at most, and for nobody who would not be heard: what they typed is the desk's to
+        refuse. Never raises."""
+        command = interactions.command(payload, self._us, {})
+        if command is None:
+            return Meant()
         here = Address(bot=self._us.bot, chat=ChatId(command.chat))
+        try:
+            async with asyncio.timeout(self._line.patience.aside_s):
+                here = await self._here(command)
+                heard = await self._desk.hears(self._asker(command, here))
+        except (BotError, StoreError, TimeoutError):
+            return Meant(answer=ephemeral(words.NOT_NOW))
+        if not heard:
+            return Meant(message=self._message(command.id, here, command))
+        names = await self._people.names(interactions.people(payload))
+        return await self._placed(interactions.command(payload, self._us, names) or command, here)
+
+    async def _placed(self, command: Command, here: Address) -> Meant:
         place: Address | Sequence[tuple[Address, str]] = here
-        if command.chat.startswith("D") or command.name not in _ANYWHERE:
+        if here.chat.startswith("D") or command.name not in _ANYWHERE:
             try:
                 async with asyncio.timeout(self._line.patience.aside_s):
-                    place = await self._place(command)
+                    place = await self._place(command, here)
             except (BotError, StoreError, TimeoutError):
-                place = here if command.chat.startswith("D") else ()
+                if not here.chat.startswith("D") and not self._is_private(command.name):
+                    return Meant(answer=ephemeral(words.NOT_NOW))
         if not isinstance(place, Address):
             if len(place) > 1:
                 return Meant(answer=self._ask(command, place))
@@ -99,17 +118,25 @@ class Commands:
 
     # where it was typed
 
-    async def _place(self, command: Command) -> Address | Sequence[tuple[Address, str]]:
+    async def _here(self, command: Command) -> Address:
+        """The channel, or our direct chat: in one, it may be typed among two other people."""
+        direct = command.chat.startswith("D")
+        chat = await self._people.direct(str(command.sender.user)) if direct else command.chat
+        return Address(bot=self._us.bot, chat=ChatId(chat))
+
+    def _asker(self, command: Command, here: Address) -> Principal:
+        kind = ChatKind.DIRECT if here.chat.startswith("D") else ChatKind.GROUP
+        return Principal(address=here, kind=kind, sender=command.sender, within=self._us.team)
+
+    async def _place(self, command: Command, here: Address) -> Address | Sequence[tuple[Address, str]]:
         """The place; or several with what they are about, or none."""
         haunts = await self._desk.haunts(self._us.bot, _HAUNTS)
-        if command.chat.startswith("D"):
-            ours = await self._people.direct(str(command.sender.user))  # it may be typed among two other people
-            latest = next((one.address for one in haunts if one.address.chat == ours), None)
-            thread = latest.thread if latest is not None else None
-            return Address(bot=self._us.bot, chat=ChatId(ours), thread=thread)
-        here = [one for one in haunts if one.address.chat == command.chat and one.address.thread is not None]
-        looked_at = await asyncio.gather(*(self._topic(one, str(command.sender.user)) for one in here[:_LOOKED_AT]))
-        found = [(one.address, topic) for one, topic in zip(here, looked_at, strict=False) if topic is not None]
+        if here.chat.startswith("D"):
+            latest = next((one.address for one in haunts if one.address.chat == here.chat), None)
+            return replace(here, thread=latest.thread if latest is not None else None)
+        threads = [one for one in haunts if one.address.chat == here.chat and one.address.thread is not None]
+        looked_at = await asyncio.gather(*(self._topic(one, str(command.sender.user)) for one in threads[:_LOOKED_AT]))
+        found = [(one.address, topic) for one, topic in zip(threads, looked_at, strict=False) if topic is not None]
         return found[0][0] if len(found) == 1 else found
 
     async def _topic(self, haunt: Haunt, user: str) -> str | None:
@@ -121,7 +148,7 @@ class Commands:
         if not any(one.get("user") == user for one in said):
             return None
         text = str(said[0].get("text") or "")
-        names = await self._people.names(tokens.people_in(text))
+        names = await self._people.names(tokens.named_in(text))
         return tokens.readable(text, {**names, self._us.user: self._us.name}).strip() or "…"
 
     def _ask(self, command: Command, places: Sequence[tuple[Address, str]]) -> Json:
@@ -164,9 +191,9 @@ class Commands:
 
 
 def refused(receipt: Receipt | None) -> Json | None:
-    """What somebody is told whose command was not taken."""
+    """What somebody is told whose command was not taken: strangers get their code, the blocked no word."""
     taken = receipt is None or receipt.verdict in (Verdict.ACCEPTED, Verdict.DUPLICATE)
-    return None if taken or receipt is None or receipt.reason == "stranger" else ephemeral(words.NOT_HERE)
+    return None if taken or receipt is None or receipt.reason in _NO_WORD else ephemeral(words.NOT_HERE)
 
 
 def ephemeral(text: str, blocks: Sequence[Block] = ()) -> Json:

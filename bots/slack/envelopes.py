@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from bots.slack.inbound import Json
+from core.fields import Json
 
 Kind = Literal["event", "command", "interaction"]
 ANSWER_S: Final = 2.8

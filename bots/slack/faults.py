@@ -10,7 +10,7 @@ from typing import Final
 
 import aiohttp
 
-from core.errors import BotError, BotRejected, ChatDead, FloodWait, NotSent, Rejected, Unknown
+from core.errors import BotError, BotRejected, ChatDead, FloodWait, NotSent, Rejected, ThreadGone, Unknown
 
 APPS: Final = "https://api.slack.com/apps"
 DEFAULT_WAIT_S: Final = 10.0
@@ -31,12 +31,16 @@ _SWITCHES: Final = {
     "not_enabled": "switch it on at App Home",
     "messages_tab_disabled": "switch the Messages tab on at App Home",
 }
-_FLOOD: Final = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
+_FLOOD: Final = {"ratelimited": False, "rate_limited": True, "message_limit_exceeded": True}
+"""Whether all that the app or its workspace sends is too much, and not one method's calls, or one channel's."""
+_THREAD_GONE: Final = frozenset(
+    {"cannot_reply_to_message", "restricted_action_non_threadable_channel", "thread_not_found"}
+)  # fmt: skip
+"""Whoever sees a thread sees its channel."""
 _DEAD: Final = frozenset(
     {
-        "cannot_dm_bot", "cannot_reply_to_message", "channel_is_archived", "channel_not_found",
-        "channel_type_not_supported", "is_archived", "is_inactive", "messages_tab_disabled", "no_permission",
-        "not_in_channel", "restricted_action", "restricted_action_non_threadable_channel",
+        "cannot_dm_bot", "channel_is_archived", "channel_not_found", "channel_type_not_supported", "is_archived",
+        "is_inactive", "messages_tab_disabled", "no_permission", "not_in_channel", "restricted_action",
         "restricted_action_read_only_channel", "restricted_action_thread_only_channel", "user_disabled",
         "user_not_found", "users_not_found",
     }
@@ -56,6 +60,14 @@ class Unrenderable(Rejected):
     """Slack does not take what was rendered; the same words may be sent plainer."""
 
 
+class Unreached(NotSent):
+    """No connection was made."""
+
+
+class Silence(Unknown):
+    """The connection broke, or nothing came back in time."""
+
+
 def refusal(method: str, answer: dict[str, object]) -> BotError:
     """What `{"ok": false}` means to us. The words hold nothing but Slack's own for the error."""
     word = _word(answer.get("error"))
@@ -69,7 +81,9 @@ def refusal(method: str, answer: dict[str, object]) -> BotError:
     if word in _SWITCHES:
         said += f"; {_SWITCHES[word]} at {APPS}"
     if word in _FLOOD:
-        return FloodWait(DEFAULT_WAIT_S)
+        return FloodWait(DEFAULT_WAIT_S, account=_FLOOD[word])
+    if word in _THREAD_GONE:
+        return ThreadGone(said)
     if word in _DEAD:
         return ChatDead(said)
     if word in _SHAPE:
@@ -89,8 +103,8 @@ def broken(error: Exception) -> BotError:
     """A connection that was not made, or broke. Only the kind of the error is told: its text may hold an address."""
     never_left = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError)
     if isinstance(error, never_left):
-        return NotSent(f"Slack can't be reached ({type(error).__name__})")
-    return Unknown(f"no clear answer from Slack ({type(error).__name__})")
+        return Unreached(f"Slack can't be reached ({type(error).__name__})")
+    return Silence(f"no clear answer from Slack ({type(error).__name__})")
 
 
 def _word(value: object) -> str:

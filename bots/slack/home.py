@@ -23,6 +23,11 @@ def view(sessions: Sequence[Choice]) -> Block:
     return {"type": "home", "blocks": [_header(), *(_lines(sessions) if sessions else [_hint(words.HOME_EMPTY)])]}
 
 
+def closed() -> Block:
+    """What somebody sees there whom nobody hears."""
+    return {"type": "home", "blocks": [_hint(words.HOME_CLOSED)]}
+
+
 def _header() -> Block:
     return {"type": "header", "text": plain_text(words.HOME_TITLE)}
 

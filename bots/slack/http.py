@@ -13,7 +13,7 @@ from slack_sdk.signature import Clock as SdkClock
 from slack_sdk.signature import SignatureVerifier
 
 from bots.slack.envelopes import ANSWER_S, Envelope
-from bots.slack.inbound import Json
+from core.fields import Json
 from core.ports import AsgiMessage, AsgiReceive, AsgiSend, Clock
 
 _BODY_LIMIT: Final = 1024 * 1024

@@ -9,9 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, TypeVar
+from typing import Final
 
 from bots.slack import tokens
+from core.fields import Json, Unreadable, get, opt
+from core.people.names import storable
 from core.vocabulary import (
     Address,
     Attachment,
@@ -31,15 +33,11 @@ from core.vocabulary import (
     UserId,
 )
 
-Json = Mapping[str, object]
-_T = TypeVar("_T")
-
 # https://docs.slack.dev/reference/events/message#subtypes: what is left out are joins, topics, deletions and the like
 _SAID: Final = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
 _DIRECT: Final = frozenset({"im", "app_home"})
 _TS: Final = re.compile(r"\d{1,11}\.\d{1,6}", re.ASCII)
 _ID: Final = re.compile(r"[A-Za-z0-9]{1,32}", re.ASCII)
-_UNSTORABLE: Final = re.compile("[\ud800-\udfff\x00]")  # lone surrogates have no UTF-8, PostgreSQL has no NUL
 _SLACKBOT: Final = "USLACKBOT"
 _GONE: Final = frozenset({"tombstone", "hidden_by_limit"})
 _QUOTED: Final = 1000
@@ -58,10 +56,6 @@ class Account:
     bot_id: str
     name: str
     app: str = ""
-
-
-class Unreadable(Exception):
-    """A field that is read is missing or has a wrong type; the text names it and holds nothing of its value."""
 
 
 def account(bot: BotName, told: Json) -> Account | None:
@@ -94,12 +88,12 @@ def is_ours(payload: Json, us: Account) -> bool:
 
 
 def people(event: Json) -> set[str]:
-    """The ids of those whose names are wanted to read this event; a bounded number."""
+    """The ids of those, people and channels, whose names are wanted to read this event; a bounded number."""
     said = event.get("message") if event.get("subtype") == "message_changed" else event
     if not isinstance(said, dict):
         return set()
     text, user = said.get("text"), said.get("user")
-    found = sorted(tokens.people_in(text))[:_MOST_PEOPLE] if isinstance(text, str) else []
+    found = sorted(tokens.named_in(text))[:_MOST_PEOPLE] if isinstance(text, str) else []
     return {*found, *([user] if isinstance(user, str) and _ID.fullmatch(user) else [])}
 
 
@@ -284,24 +278,6 @@ def _records(event: Json, key: str) -> Sequence[Json]:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def opt(record: Json, key: str, wanted: type[_T]) -> _T | None:
-    """The field, or None where it is missing or null. Raises `Unreadable`."""
-    value = record.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-        raise Unreadable(f"{key} has a wrong type")
-    return value
-
-
-def get(record: Json, key: str, wanted: type[_T]) -> _T:
-    """The field. Raises `Unreadable`."""
-    value = opt(record, key, wanted)
-    if value is None:
-        raise Unreadable(f"{key} is missing")
-    return value
-
-
 def ident(record: Json, key: str) -> str:
     """One of Slack's ids. Raises `Unreadable`."""
     value = get(record, key, str)
@@ -322,8 +298,3 @@ def moment(ts: str) -> datetime:
     """When; the id of a message is the time of its sending in seconds."""
     seconds, _, fraction = ts.partition(".")
     return datetime.fromtimestamp(int(seconds), UTC).replace(microsecond=int(fraction.ljust(6, "0")))
-
-
-def storable(text: str) -> str:
-    """Without what no database takes."""
-    return _UNSTORABLE.sub("\ufffd", text)

@@ -7,13 +7,16 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from bots.slack.envelopes import ANSWER_S, Envelope
-from bots.slack.inbound import Json, event_of
+from bots.slack.history import Place
+from bots.slack.inbound import event_of
 from bots.slack.recent import Recent
 from bots.slack.waits import Waits
 from core.errors import StoreError
+from core.fields import Json
 from core.ports import Clock, Desk
 from core.vocabulary import BotName, Inbound, Message, Receipt
 
@@ -46,6 +49,7 @@ class _Item:
     envelopes: list[Envelope]
     reading: Awaitable[Reading]
     at: str
+    place: Place | None = None
 
 
 class Intake:
@@ -61,12 +65,16 @@ class Intake:
         self._stored: Recent[str, None] = Recent(_REMEMBERED)
         self._moved = asyncio.Event()
         self._held = False
-        self.overflowed = False
-        """Something was left to Slack because there was too much at once."""
+        self._held_places: set[Place] = set()
+        self._offered = 0
+        self._kept = asyncio.Event()
+        self._overflowed_at: datetime | None = None
+        self.on_room: Callable[[datetime], None] = lambda since: None
+        """There is room again; what came since then was left to Slack, because there was too much at once."""
 
-    def hear(self, envelope: Envelope, reading: Awaitable[Reading]) -> None:
+    def hear(self, envelope: Envelope, reading: Awaitable[Reading], place: Place | None = None) -> None:
         """In its place in the order, though its reading may take a moment."""
-        item = _Item(envelopes=[envelope], reading=reading, at=_sent_at(envelope))
+        item = _Item(envelopes=[envelope], reading=reading, at=_sent_at(envelope), place=place)
         if envelope.event_id:
             self._under_way[envelope.event_id] = item
         self._live.append(item)
@@ -78,33 +86,61 @@ class Intake:
         if (same := self._under_way.get(envelope.event_id)) is not None and envelope.event_id:
             same.envelopes.append(envelope)
             return True
-        if len(self._live) >= _MOST_UNDER_WAY:
-            self.overflowed = True
-        return len(self._live) >= _MOST_UNDER_WAY
+        full = len(self._live) >= _MOST_UNDER_WAY
+        if full and self._overflowed_at is None:
+            self._overflowed_at = self._clock.now()
+        return full
 
     def offer(self, missed: Sequence[Message]) -> None:
         """What was said while nobody listened: it takes its place among what waits here."""
         for message in missed:
             read: asyncio.Future[Reading] = asyncio.get_running_loop().create_future()
-            read.set_result(Reading(inbound=message))
+            read.set_result(Reading(inbound=message, answer=self._keeping))
             self._live.append(_Item(envelopes=[], reading=read, at=str(message.message)))
+        self._offered += len(missed)
         self._moved.set()
+
+    async def kept(self, but: int) -> None:
+        """Once no more than so many of what was offered are still to be stored."""
+        while self._offered > but:
+            self._kept.clear()
+            await self._kept.wait()
+
+    def _keeping(self, receipt: Receipt | None) -> None:
+        self._offered -= 1
+        self._kept.set()
 
     def hold(self, held: bool) -> None:
         """Whether what arrives now waits, so that what was missed comes before it."""
         self._held = held
         self._moved.set()
 
+    def hold_place(self, place: Place, held: bool) -> None:
+        """The same for what arrives in one place."""
+        (self._held_places.add if held else self._held_places.discard)(place)
+        self._moved.set()
+
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            if self._live and not self._held:
+            if self._is_ready():
                 await self._gathered()
-                items = [self._live.popleft() for _ in range(min(_BATCH, len(self._live)))]
-                await self._take(items)
+                await self._take(self._taken())
             else:
                 self._moved.clear()
                 await self._moved.wait()
+
+    def _is_ready(self) -> bool:
+        return not self._held and any(item.place not in self._held_places for item in self._live)
+
+    def _taken(self) -> list[_Item]:
+        """The first that wait for nothing."""
+        taken: list[_Item] = []
+        left: deque[_Item] = deque()
+        for item in self._live:
+            (left if len(taken) == _BATCH or item.place in self._held_places else taken).append(item)
+        self._live = left
+        return taken
 
     async def _gathered(self) -> None:
         """Slack hands one message to one socket and the next to another: what is here already is put in order."""
@@ -124,6 +160,9 @@ class Intake:
                 self._under_way.pop(item.envelopes[0].event_id, None)
             if reading.ours:
                 await self._acknowledge(item, reading.answer(receipt))
+        if self._overflowed_at is not None and len(self._live) < _BATCH:
+            since, self._overflowed_at = self._overflowed_at, None
+            self.on_room(since)
 
     async def _acknowledge(self, item: _Item, answer: Json | None) -> None:
         """Those that Slack still waits for; what came too late for it, it hands over again."""

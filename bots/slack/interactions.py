@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from bots.slack import inbound, tokens
-from bots.slack.inbound import Account, Json, Unreadable, get, ident, opt
+from bots.slack.inbound import Account, ident
 from bots.slack.markup import PRESS
+from core.fields import Json, Unreadable, get, opt
+from core.people.names import storable
 from core.vocabulary import Address, ChatId, ChatKind, EventId, MessageId, Press, Sender, ThreadId, UserId
 
 WHICH: Final = "fdt:"
@@ -72,14 +74,15 @@ class Pressed:
 
 
 def command(payload: Json, us: Account, names: Mapping[str, str]) -> Command | None:
-    """A slash command. Without a word behind it, it asks for help."""
+    """A slash command. Without a word behind it, it asks for help. It comes with a name of whoever typed it."""
     try:
+        named = {ident(payload, "user_id"): opt(payload, "user_name", str) or "", **names}
         typed = tokens.readable(opt(payload, "text", str) or "", names).strip()
         return Command(
             id=MessageId(f"command-{_digest(get(payload, 'trigger_id', str))}"),
             chat=ident(payload, "channel_id"),
-            sender=_sender(ident(payload, "user_id"), opt(payload, "team_id", str), us, names),
-            text=inbound.storable(f"/{typed.removeprefix('/').strip() or 'help'}"),
+            sender=_sender(ident(payload, "user_id"), opt(payload, "team_id", str), us, named),
+            text=storable(f"/{typed.removeprefix('/').strip() or 'help'}"),
             response_url=opt(payload, "response_url", str) or "",
         )
     except Unreadable:
@@ -106,7 +109,7 @@ def people(payload: Json) -> set[str]:
     found = (payload.get("user_id"), user.get("id") if isinstance(user, dict) else None)
     more = inbound.people(said) if isinstance(said, dict) and payload.get("type") == "message_action" else set()
     text = payload.get("text")
-    mentioned = tokens.people_in(text) if isinstance(text, str) else set()
+    mentioned = tokens.named_in(text) if isinstance(text, str) else set()
     return {one for one in found if isinstance(one, str)} | more | set(sorted(mentioned)[:30])
 
 
@@ -136,7 +139,7 @@ def _action(payload: Json, us: Account, names: Mapping[str, str]) -> Pressed | C
 def _pressed(payload: Json, us: Account, sender: Sender, name: str, at: str) -> Pressed:
     container, said = get(payload, "container", dict), opt(payload, "message", dict) or {}
     chat, ts = ident(container, "channel_id"), inbound.stamp(container, "message_ts")
-    root = opt(container, "thread_ts", str) or opt(said, "thread_ts", str)
+    root = next((inbound.stamp(one, "thread_ts") for one in (container, said) if one.get("thread_ts")), None)
     thread = None if root == ts else root
     direct = chat.startswith("D")
     kind = ChatKind.DIRECT if direct else ChatKind.THREAD if thread is not None else ChatKind.GROUP
@@ -146,7 +149,7 @@ def _pressed(payload: Json, us: Account, sender: Sender, name: str, at: str) -> 
         address=Address(bot=us.bot, chat=ChatId(chat), thread=ThreadId(thread) if thread is not None else None),
         kind=kind,
         sender=sender,
-        data=inbound.storable(name.removeprefix(PRESS)),
+        data=storable(name.removeprefix(PRESS)),
         pressed_at=inbound.moment(at),
         handle=f"{chat}:{ts}:{at}",
         within=us.team,
@@ -159,17 +162,18 @@ def _pressed(payload: Json, us: Account, sender: Sender, name: str, at: str) -> 
 def _asked(payload: Json, us: Account, names: Mapping[str, str]) -> Asked | None:
     user, said = get(payload, "user", dict), get(payload, "message", dict)
     author = opt(said, "user", str) or ""
-    text = inbound.storable(tokens.readable(opt(said, "text", str) or "", {**names, us.user: us.name}).strip())
+    text = storable(tokens.readable(opt(said, "text", str) or "", {**names, us.user: us.name}).strip())
     if not text:
         return None
     sender = _sender(ident(user, "id"), opt(user, "team_id", str), us, names)
     shown = us.name if author == us.user else names.get(author, "") or opt(said, "username", str) or ""
     at = inbound.stamp(payload, "action_ts")
-    return Asked(id=MessageId(f"asked-{sender.user}-{at}"), sender=sender, author=inbound.storable(shown), text=text)
+    return Asked(id=MessageId(f"asked-{sender.user}-{at}"), sender=sender, author=storable(shown), text=text)
 
 
 def _sender(user: str, team: str | None, us: Account, names: Mapping[str, str]) -> Sender:
-    return Sender(user=UserId(user), name=inbound.storable(names.get(user, "")), realm=team or us.team)
+    realm = team if team is not None and team.isascii() and team.isalnum() else us.team
+    return Sender(user=UserId(user), name=storable(names.get(user, "")), realm=realm)
 
 
 def _digest(text: str) -> str:

@@ -17,9 +17,9 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bots.slack import faults
-from bots.slack.inbound import Json
 from config.bots import SlackSettings
-from core.errors import BotRejected, FloodWait, Rejected, SendError, Unknown
+from core.errors import BotRejected, FloodWait, NotSent, Rejected, SendError, Unknown
+from core.fields import Json
 from core.ports import Clock
 
 _POSTS: Final = frozenset({"chat.postMessage", "files.completeUploadExternal"})
@@ -74,6 +74,15 @@ class Line:
     async def call(self, method: str, arguments: Json, *, telling: bool = True) -> dict[str, Any]:
         """Call a method and return its answer. `telling`: a refusal tells that the account is refused; else this call
         alone is `Rejected`. Raises `BotError`."""
+        try:
+            return await self.tried(method, arguments, telling=telling)
+        except faults.Unreached as trouble:
+            raise NotSent(str(trouble)) from None
+        except faults.Silence as trouble:
+            raise Unknown(str(trouble)) from None
+
+    async def tried(self, method: str, arguments: Json, *, telling: bool) -> dict[str, Any]:
+        """As `call`, but what got no answer at all is told apart: `Unreached` or `Silence`."""
         place = method, str(arguments.get("channel") or arguments.get("channel_id") or "") if method in _POSTS else ""
         self._keep_waiting(place)
         try:

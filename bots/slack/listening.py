@@ -5,27 +5,31 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
 
 from bots.slack import home, inbound, interactions, threads, words
-from bots.slack.catching_up import MOST_HAUNTS, OVERLAP, CatchingUp, Search
+from bots.slack.catching_up import MOST_HAUNTS, CatchingUp
 from bots.slack.commands import Commands, ephemeral, refused
 from bots.slack.envelopes import Envelope
+from bots.slack.gates import Gates, Presence
+from bots.slack.history import History, Place
 from bots.slack.http import Door
-from bots.slack.inbound import Account, Json
+from bots.slack.inbound import Account
 from bots.slack.intake import Intake, Reading
 from bots.slack.interactions import RESUME, Asked, Choice, Pressed
 from bots.slack.line import Line
 from bots.slack.people import People
 from bots.slack.recent import Recent
 from bots.slack.sockets import Sockets
-from bots.slack.waits import Waits
+from bots.slack.waits import Waits, patiently
 from config.bots import SlackSettings
-from core.errors import BotError, BotRejected, FloodWait, StoreError, Unknown
-from core.ports import Clock, Desk, Principal, Random
+from core.errors import BotError, StoreError, Unknown
+from core.fields import Json
+from core.ports import Desk, Haunt, Principal, Random
 from core.vocabulary import (
     Address,
     BotName,
@@ -44,6 +48,8 @@ _LOG: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _HELD_S: Final = 2.0
 """What arrives while the past is being read waits so long for it, in real seconds, and Slack waits for us."""
+_NOTICE_S: Final = 1.0
+"""When a call breaks off because the connection is lost, the sockets show it within so many real seconds."""
 _LOOK_S: Final = 300.0
 """How often it is asked whether the token still holds, where no socket tells."""
 _MOST_PRESSES: Final = 256
@@ -63,11 +69,18 @@ class Listener:
         self._desk = desk
         self._random = random
         self._intake = Intake(us.bot, desk, line.clock, Waits(line.clock, random))
+        self._intake.on_room = self._catch_up
+        self._presence = Presence(_NOTICE_S)
+        history = History(Gates(line, random, self._presence), self.people, lambda: self.us)
+        waits = Waits(line.clock, random)
+        self._missed = CatchingUp(us.bot, desk, self._intake, history, line.clock, waits)
+        self._missed.on_haunts = self._know
+        self._missed.completed = self._with_beginning
         self._known: Recent[tuple[str, str], None] = Recent(_MOST_THREADS)
         self._spawned: set[asyncio.Task[None]] = set()
         self._away_since: datetime | None = None
         self._away = True
-        self._back = asyncio.Event()
+        self._held: set[Place] = set()
 
     async def listen(self, door: Door | None) -> None:
         """Until cancelled. Raises `BotRejected`."""
@@ -76,7 +89,8 @@ class Listener:
             async with asyncio.TaskGroup() as parts:
                 parts.create_task(self._watch_refusal())
                 parts.create_task(self._intake.run())
-                parts.create_task(self._catch_up_whenever_back())
+                if self._settings.catch_up > 0:
+                    parts.create_task(self._missed.run(self._settings.catch_up, self._settings.groups))
                 parts.create_task(self._serve(door) if door is not None else self._listen_to_sockets())
         except ExceptionGroup as faults:
             raise faults.exceptions[0] from None
@@ -115,36 +129,49 @@ class Listener:
         if app and app != self.us.app:
             self.us = replace(self.us, app=app)
         self._desk.health.up(self.us.bot)
+        self._presence.came()
         if self._away:
             self._away = False
-            self._back.set()
+            self._catch_up(self._away_since)
 
     def cut_off(self, detail: str) -> None:
         self._desk.health.degraded(self.us.bot, detail)
+        self._presence.went()
         if not self._away:
             self._away, self._away_since = True, self._line.clock.now()
             self._intake.hold(self._settings.catch_up > 0)
 
-    async def _catch_up_whenever_back(self) -> None:
-        waits = Waits(self._line.clock, self._random)
-        while True:
-            await self._back.wait()
-            self._back.clear()
-            fetching = self.spawn(self._aside(self._fetch_missed(self._away_since, waits)))
-            await asyncio.wait({fetching}, timeout=_HELD_S)
-            self._intake.hold(False)
+    def _catch_up(self, since: datetime | None) -> None:
+        if self._settings.catch_up > 0:
+            self._missed.gap(since)
+            self.spawn(self._hold_for_a_moment())
+        else:
+            self.spawn(self._aside(self._learn()))
 
-    async def _fetch_missed(self, away_since: datetime | None, waits: Waits) -> None:
-        """All that was said since; at a start, since something was last heard."""
-        haunts = await self._patiently(lambda: self._desk.haunts(self.us.bot, MOST_HAUNTS), waits)
+    async def _hold_for_a_moment(self) -> None:
+        """What was missed comes first, and in one order, if it is to be had soon."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_HELD_S):
+                await self._missed.done()
+        self._intake.hold(False)
+
+    async def _hold_place_for_a_moment(self, place: Place) -> None:
+        try:
+            async with asyncio.timeout(_HELD_S):
+                await self._missed.caught_up(place)
+        except TimeoutError:
+            self._missed.passed(place)
+        finally:
+            self._held.discard(place)
+            self._intake.hold_place(place, False)
+
+    async def _learn(self) -> None:
+        self._know(await self._desk.haunts(self.us.bot, MOST_HAUNTS))
+
+    def _know(self, haunts: Sequence[Haunt]) -> None:
         for haunt in haunts:
             if haunt.address.thread is not None:
                 self._known.put((haunt.address.chat, haunt.address.thread), None)
-        heard = [away_since] if away_since is not None else [haunt.heard_at for haunt in haunts]
-        since = max([self._desk.oldest, *(at - OVERLAP for at in heard)])
-        groups = [one for one in self._settings.groups if not one.startswith("T")]
-        search = Search(since=since, most=self._settings.catch_up, groups=groups)
-        self._intake.offer(await CatchingUp(self._line, self.people, self.us).fetch(haunts, search))
 
     # what arrives
 
@@ -153,7 +180,12 @@ class Listener:
         if self._intake.has(envelope):
             return
         if envelope.kind == "event":
-            self._intake.hear(envelope, asyncio.ensure_future(self._read_event(envelope.payload)))
+            place = _place_of(inbound.event_of(envelope.payload))
+            if place is not None and place not in self._held and self._missed.is_behind(place):
+                self._held.add(place)
+                self._intake.hold_place(place, True)
+                self.spawn(self._hold_place_for_a_moment(place))
+            self._intake.hear(envelope, asyncio.ensure_future(self._read_event(envelope.payload)), place)
         else:
             self.spawn(self._read_in_passing(envelope))
 
@@ -208,17 +240,15 @@ class Listener:
             return Reading()
         if payload.get("team_id") != self.us.team:
             return Reading(ours=False)
-        names = await self.people.names(interactions.people(payload))
-        command = interactions.command(payload, self.us, names)
-        if command is None:
-            return Reading()
-        meant = await self.commands.meant(command)
+        meant = await self.commands.meant(payload)
         return Reading(inbound=meant.message, answer=lambda receipt: meant.answer or refused(receipt))
 
     async def _read_interaction(self, payload: Json) -> Reading:
         if not _is_ours(payload, self.us):
             return Reading(ours=False)
-        names = await self.people.names(interactions.people(payload))
+        handed_on = payload.get("type") == "message_action"
+        known = not handed_on or await self._hears(payload.get("user"))
+        names = await self.people.names(interactions.people(payload)) if known else {}
         match interactions.interaction(payload, self.us, names):
             case Pressed() as pressed:
                 self.presses.put(pressed.press.handle, pressed)
@@ -263,15 +293,16 @@ class Listener:
     # what is shown
 
     async def _show_home(self, user: str) -> None:
-        name = (await self.people.names([user])).get(user, "")
-        sender = Sender(user=UserId(user), name=name, realm=self.us.team)
-        asker = Principal(address=Address(bot=self.us.bot, chat=ChatId("")), kind=ChatKind.DIRECT, sender=sender)
-        sessions = await self._desk.complete(asker, "resume", "")
-        await self._line.call("views.publish", {"user_id": user, "view": home.view(sessions)}, telling=False)
+        asker = self._asker(user)
+        heard = await self._desk.hears(asker)
+        shown = home.view(await self._desk.complete(asker, "resume", "")) if heard else home.closed()
+        await self._line.call("views.publish", {"user_id": user, "view": shown}, telling=False)
 
     async def _suggest(self, event: Json) -> None:
         thread = event.get("assistant_thread")
         place = thread if isinstance(thread, dict) else {}
+        if not await self._desk.hears(self._asker(str(place.get("user_id") or ""))):
+            return
         arguments = {
             "channel_id": place.get("channel_id"),
             "thread_ts": place.get("thread_ts"),
@@ -279,6 +310,21 @@ class Listener:
             "prompts": [{"title": title, "message": message} for title, message in words.PROMPTS],
         }
         await self._line.call("assistant.threads.setSuggestedPrompts", arguments, telling=False)
+
+    async def _hears(self, user: object) -> bool:
+        """In private."""
+        who = str(user.get("id") or "") if isinstance(user, dict) else ""
+        try:
+            return await self._desk.hears(self._asker(who))
+        except StoreError:
+            return False
+
+    def _asker(self, user: str) -> Principal:
+        address, sender = (
+            Address(bot=self.us.bot, chat=ChatId("")),
+            Sender(user=UserId(user), name="", realm=self.us.team),
+        )
+        return Principal(address=address, kind=ChatKind.DIRECT, sender=sender, within=self.us.team)
 
     async def _look_again(self) -> None:
         await introduce(self._line, self.us.bot)
@@ -298,22 +344,19 @@ def _is_ours(payload: Json, us: Account) -> bool:
     return by_us or not isinstance(team, dict) or team.get("id") == us.team
 
 
+def _place_of(event: Json) -> Place | None:
+    """The conversation that an event is about; None if it is no message."""
+    said = event.get("message") if event.get("subtype") == "message_changed" else event
+    chat, message = event.get("channel"), said if isinstance(said, dict) else {}
+    if not isinstance(chat, str) or event.get("type") not in ("message", "app_mention"):
+        return None
+    root = message.get("thread_ts")
+    return Place(chat=chat, thread=root if isinstance(root, str) and root != message.get("ts") else None)
+
+
 async def introduce(line: Line, bot: BotName) -> Account:
     """Ask Slack who we are. Raises `BotError`."""
     us = inbound.account(bot, await line.call("auth.test", {}))
     if us is None:
         raise Unknown("Slack does not say who this bot is")
     return us
-
-
-async def patiently(step: Callable[[], Awaitable[_T]], clock: Clock, waits: Waits, tell: Callable[[str], None]) -> _T:
-    """Repeat a step until it succeeds, with growing waits; `tell` hears of each trouble. Raises `BotRejected`."""
-    while True:
-        try:
-            return await step()
-        except BotRejected:
-            raise
-        except (BotError, StoreError) as trouble:
-            wait_s = trouble.wait_s if isinstance(trouble, FloodWait) else waits.next_s()
-            tell("the store can't be read" if isinstance(trouble, StoreError) else str(trouble))
-        await clock.sleep(wait_s)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal
 
 from bots.slack import words
@@ -16,6 +16,7 @@ SCOPES_OF_METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     "assistant.threads.setSuggestedPrompts": ("assistant:write",),
     "assistant.threads.setTitle": ("assistant:write",),
     "auth.test": (),
+    "bots.info": ("users:read",),
     "chat.postMessage": ("chat:write",),
     "chat.update": ("chat:write",),
     "conversations.history": ("channels:history", "groups:history", "im:history", "mpim:history"),
@@ -54,6 +55,11 @@ def scopes() -> tuple[str, ...]:
     """What the bot token needs, for all that is called and heard."""
     of_methods = {scope for needed in SCOPES_OF_METHODS.values() for scope in needed}
     return tuple(sorted(of_methods | {scope for scope in SCOPES_OF_EVENTS.values() if scope} | {"commands"}))
+
+
+def lacking(scopes_held: Collection[str]) -> tuple[str, ...]:
+    """What a bot token with these scopes can't do."""
+    return tuple(scope for scope in scopes() if scope not in scopes_held)
 
 
 def manifest(name: str, commands: Sequence[CommandHelp], mode: Literal["socket", "http"], url: str = "") -> str:

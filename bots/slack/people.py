@@ -1,4 +1,5 @@
-"""Who people are: names by id, kept for an hour, and the direct conversation with each."""
+"""Who people are, and what channels are called: names by id, kept for an hour. And the direct conversation with each
+person."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ _KNOWN_S: Final = 3_600.0
 _UNKNOWN_S: Final = 60.0
 """A name that can't be had is not asked for at each message."""
 _REMEMBERED: Final = 5_000
+_CHANNELS: Final = ("C", "G")
 
 
 class People:
@@ -39,14 +41,22 @@ class People:
                 self._names.put(user, ("", now_s + _UNKNOWN_S))
         return {user: entry[0] for user, entry in known.items() if entry is not None and entry[0]}
 
-    async def _look_up(self, user: str) -> None:
+    async def _look_up(self, one: str) -> None:
         now_s = self._line.clock.monotonic()
         try:
-            told = (await self._line.call("users.info", {"user": user}, telling=False)).get("user")
+            name = await (self._channel(one) if one.startswith(_CHANNELS) else self._person(one))
         except BotError:
-            self._names.put(user, ("", now_s + _UNKNOWN_S))
+            self._names.put(one, ("", now_s + _UNKNOWN_S))
         else:
-            self._names.put(user, (name_of(told), now_s + _KNOWN_S))
+            self._names.put(one, (name, now_s + _KNOWN_S))
+
+    async def _person(self, user: str) -> str:
+        return name_of((await self._line.call("users.info", {"user": user}, telling=False)).get("user"))
+
+    async def _channel(self, channel: str) -> str:
+        told = (await self._line.call("conversations.info", {"channel": channel}, telling=False)).get("channel")
+        name = told.get("name") if isinstance(told, dict) else None
+        return name if isinstance(name, str) else ""
 
     async def direct(self, user: str) -> str:
         """The id of our conversation with a person. Raises `BotError`."""

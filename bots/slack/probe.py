@@ -6,6 +6,7 @@ What is asked here changes nothing and opens no socket, so that no event goes as
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -14,13 +15,14 @@ from typing import Final
 
 from bots.slack import inbound
 from bots.slack.faults import APPS
-from bots.slack.inbound import Account, Json, Unreadable
+from bots.slack.inbound import Account
 from bots.slack.line import Line, Patience, connected
 from bots.slack.listening import introduce
-from bots.slack.manifest import scopes
+from bots.slack.manifest import lacking
 from bots.slack.people import People
 from config.bots import SlackSettings
 from core.errors import BotError, BotRejected, ChatDead
+from core.fields import Unreadable, records
 from core.ports import Blamed, Clock, Finding, State, Writer
 from core.vocabulary import BotName, Message
 
@@ -66,7 +68,7 @@ class SlackProbe:
                 "bot_token", "ok", f"Slack knows the app as @{us.name} (team {us.team}, id {us.user})"
             )
             hearing, *groups = await asyncio.gather(
-                self._hearing(line), *(self._group(line, us, group) for group in self._settings.groups)
+                self._hearing(line, us), *(self._group(line, us, group) for group in self._settings.groups)
             )
             return [token, self._scopes(line), self._clock_skew(line), hearing, *groups]
 
@@ -74,7 +76,7 @@ class SlackProbe:
 
     async def _unanswered(self, line: Line, us: Account) -> list[Writer]:
         told = await line.call("users.conversations", {"types": "im", "limit": _CHATS}, telling=False)
-        chats = [one for one in _records(told.get("channels")) if isinstance(one.get("id"), str)]
+        chats = [one for one in records(told.get("channels")) if isinstance(one.get("id"), str)]
         last = await asyncio.gather(*(self._last_of(line, us, str(one["id"])) for one in chats))
         said = sorted((one for one in last if one is not None), key=lambda one: one.sent_at, reverse=True)
         names = await People(line).names({str(one.sender.user) for one in said})
@@ -83,7 +85,7 @@ class SlackProbe:
     async def _last_of(self, line: Line, us: Account, chat: str) -> Message | None:
         """What a person said there last, if we said nothing since."""
         told = await line.call("conversations.history", {"channel": chat, "limit": 1}, telling=False)
-        for one in _records(told.get("messages")):
+        for one in records(told.get("messages")):
             try:
                 said = inbound.message({**one, "channel": chat}, us, {})
             except Unreadable:
@@ -96,13 +98,13 @@ class SlackProbe:
     def _scopes(self, line: Line) -> Finding:
         if not line.scopes:
             return self._finding("scopes", "warning", "Slack does not say what the token may do")
-        missing = [scope for scope in scopes() if scope not in line.scopes]
+        missing = lacking(line.scopes)
         if not missing:
             return self._finding("scopes", "ok", "the token may do all that is needed")
         do = f"add them at {APPS}, OAuth & Permissions, and install the app again"
         return self._finding("scopes", "fault", f"the token lacks {', '.join(missing)}", do)
 
-    async def _hearing(self, line: Line) -> Finding:
+    async def _hearing(self, line: Line, us: Account) -> Finding:
         if self._settings.mode == "http":
             detail = f"Slack posts events to [listen], below /slack/{self._name}; whether it can is not to be seen here"
             return self._finding("signing_secret", "ok", detail)
@@ -112,7 +114,21 @@ class SlackProbe:
             return self._finding("app_token", "fault", str(refusal), f"{_AGAIN}, Basic Information")
         except BotError as trouble:
             return self._about("app_token", trouble)
+        ours, theirs = await self._app_of(line, us), _app_of_token(self._settings)
+        if ours and theirs and ours != theirs:
+            detail = f"it is of another app, {theirs}, than bot_token, {ours}: what one hears the other answers"
+            do = f"replace app_token by one of {APPS}/{ours}/general, or bot_token by that of {APPS}/{theirs}/oauth"
+            return self._finding("app_token", "fault", detail, do)
         return self._finding("app_token", "ok", "Slack opens a socket for it")
+
+    async def _app_of(self, line: Line, us: Account) -> str:
+        """The id of the app that the bot token is of; "" if Slack does not tell."""
+        try:
+            told = (await line.call("bots.info", {"bot": us.bot_id}, telling=False)).get("bot")
+        except BotError:
+            return ""
+        app = told.get("app_id") if isinstance(told, dict) else None
+        return app if isinstance(app, str) else ""
 
     async def _group(self, line: Line, us: Account, group: str) -> Finding:
         what = f"group {group}"
@@ -166,8 +182,11 @@ def _writer(said: Message, name: str) -> Writer:
     return Writer(identity=f"slack:{said.sender.realm}/{said.sender.user}", name=name, text=said.text)
 
 
-def _records(listed: object) -> list[Json]:
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+def _app_of_token(settings: SlackSettings) -> str:
+    """An app-level token names its app, as in xapp-1-A0123-…; "" if this one does not."""
+    token = settings.app_token.reveal() if settings.app_token is not None else ""
+    named = re.match(r"xapp-\d+-(A[A-Z0-9]+)-", token, re.ASCII)
+    return named[1] if named is not None else ""
 
 
 def _date(told: str) -> datetime | None:

@@ -9,12 +9,12 @@ from typing import Final
 from bots.slack import markup, outbound, settling
 from bots.slack.commands import Commands, ResponseUrl, ephemeral
 from bots.slack.files import Uploads
-from bots.slack.inbound import Json
 from bots.slack.interactions import Pressed
 from bots.slack.line import Line
 from bots.slack.people import People
 from bots.slack.recent import Recent
 from core.errors import BotError, BotRejected, NotSent, Rejected, SendError, Unknown
+from core.fields import Json
 from core.vocabulary import Address, ChatId, ChatKind, Delivery, MessageId
 
 _EPHEMERAL: Final = "ephemeral:"
@@ -66,7 +66,7 @@ class Sender:
         return await settling.find(self._line, delivery.address, settling.holds(delivery.id))
 
     async def _send(self, delivery: Delivery) -> MessageId:
-        private = self._commands.private_answer(delivery.address.chat, delivery.address.reply_to)
+        private = self._commands.private_answer(delivery.address.chat, delivery.answers)
         if private is not None and not delivery.files:
             return await self._answer_privately(private, delivery)
         if private is not None:  # a file can't be shown to one person in a channel

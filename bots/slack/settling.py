@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
-from bots.slack.inbound import Json
 from bots.slack.line import Line
 from bots.slack.outbound import DELIVERED, RECOGNISED_S
 from bots.slack.recent import Recent
 from core.errors import BotError, BotRejected, ChatDead, NotSent, Rejected, SendError
+from core.fields import Json
 from core.vocabulary import Address, Delivery, DeliveryId, MessageId
 
 _PAGE: Final = 200

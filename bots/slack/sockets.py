@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final, Protocol
@@ -20,10 +21,10 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
 from bots.slack.envelopes import ANSWER_S, Envelope, Kind
-from bots.slack.inbound import Json
 from bots.slack.line import Line
 from bots.slack.waits import Waits
 from core.errors import BotError, BotRejected, FloodWait, NotSent
+from core.fields import Json
 from core.ports import Random
 
 _LOG: Final = logging.getLogger(__name__)
@@ -122,9 +123,9 @@ class Sockets:
 
     async def _lost(self, socket: _Socket) -> None:
         self._open.discard(socket)
-        await socket.end()
         if not self._open:
             self._ear.cut_off("the connection to Slack was lost")
+        await socket.end()
 
     async def _sit_out(self, trouble: BotError, waits: Waits) -> None:
         wait_s = trouble.wait_s if isinstance(trouble, FloodWait) else waits.next_s()
@@ -153,6 +154,12 @@ class Sockets:
         self._ear.hear(
             Envelope(kind=kind, payload=payload, arrived_s=self._line.clock.monotonic(), acknowledge=acknowledge)
         )
+
+
+def time_of(pong: object) -> float | None:
+    """When the ping was sent that this answers, as the SDK writes it into each; None for any other."""
+    told = re.fullmatch(rb"sdk-ping-pong:(\d+(?:\.\d+)?)", bytes(pong)) if isinstance(pong, bytes | bytearray) else None
+    return float(told[1]) if told is not None else None
 
 
 class _Socket(SocketModeClient):
@@ -206,6 +213,25 @@ class _Socket(SocketModeClient):
         """What the SDK does when a connection is to end, or is found dead."""
         self.renewed = force
         self.over.set()
+
+    async def receive_messages(self) -> None:
+        """As the SDK's, which looks only now and then whether the connection has ended."""
+        session = self.current_session
+        while session is not None:
+            message = await session.receive()
+            match message.type:
+                case aiohttp.WSMsgType.TEXT:
+                    await self.enqueue_message(message.data)
+                case aiohttp.WSMsgType.PING:
+                    with suppress(*_GONE):
+                        await session.pong(message.data)
+                case aiohttp.WSMsgType.PONG:
+                    self.last_ping_pong_time = time_of(message.data) or self.last_ping_pong_time
+                case aiohttp.WSMsgType.BINARY:
+                    pass
+                case _:  # closed, or broken
+                    self.over.set()
+                    return
 
     async def _on_message(self, client: AsyncBaseSocketModeClient, message: dict[str, Any], raw: str | None) -> None:
         if message.get("type") == "hello":

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from bots.slack import inbound, tokens
-from bots.slack.inbound import Account, Json
+from bots.slack.inbound import Account
 from bots.slack.line import Line
 from bots.slack.people import People
 from core.errors import BotError
+from core.fields import Json
+from core.people.names import storable
 from core.vocabulary import Message, Quote
 
 _MOST_MESSAGES: Final = 50
@@ -63,5 +65,5 @@ def _line(one: Json, us: Account, names: Mapping[str, str]) -> tuple[str, str] |
     profile = one.get("bot_profile")
     fallback = profile.get("name") if isinstance(profile, dict) else one.get("username")
     name = us.name if user == us.user else names.get(user, "") if isinstance(user, str) else ""
-    words = inbound.storable(tokens.readable(text, {**names, us.user: us.name}).strip())
-    return inbound.storable(name or (fallback if isinstance(fallback, str) else "")), words
+    words = storable(tokens.readable(text, {**names, us.user: us.name}).strip())
+    return storable(name or (fallback if isinstance(fallback, str) else "")), words

@@ -10,12 +10,18 @@ from typing import Final
 
 _TOKEN: Final = re.compile(r"<([^<>]+)>")
 _PERSON: Final = re.compile(r"<@([A-Z0-9]+)(?:\|[^<>]*)?>")
+_NAMELESS: Final = re.compile(r"<#([CG][A-Z0-9]+)\|?>")
 _SCHEME: Final = re.compile(r"(?:https?://|mailto:|tel:)", re.IGNORECASE)
 
 
 def people_in(text: str) -> set[str]:
     """The ids of all who are mentioned."""
     return set(_PERSON.findall(text))
+
+
+def named_in(text: str) -> set[str]:
+    """The ids of all whose names are needed to read this: people, and channels that come without theirs."""
+    return {*people_in(text), *_NAMELESS.findall(text)}
 
 
 def mentions(text: str, user: str) -> bool:
@@ -32,7 +38,8 @@ def without_mention(text: str, user: str) -> str:
 
 
 def readable(text: str, names: Mapping[str, str]) -> str:
-    """As a person would read it. `names` are people's names by id; who is not in it keeps label or id."""
+    """As a person would read it. `names` are those of people and channels by id; what is not in it keeps label or
+    id."""
     return unescaped(_TOKEN.sub(lambda found: _shown(found[1], names), text))
 
 
@@ -52,7 +59,7 @@ def _shown(token: str, names: Mapping[str, str]) -> str:
         case "@":
             return "@" + (escaped(names.get(body[1:], "")) or label.removeprefix("@") or body[1:])
         case "#":
-            return "#" + (label or body[1:])
+            return "#" + (label or escaped(names.get(body[1:], "")) or body[1:])
         case "!":
             return _special(body[1:], label)
         case _:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
+from core.errors import BotError, BotRejected, FloodWait, StoreError
 from core.ports import Clock, Random
 
+_T = TypeVar("_T")
 _STEADY_S: Final = 60.0
 
 
@@ -32,3 +35,16 @@ class Waits:
         longest_s = min(self._most_s, self._first_s * 2 ** min(self._failures, 16))
         self._failures += 1
         return self._random.uniform(longest_s / 2, longest_s)
+
+
+async def patiently(step: Callable[[], Awaitable[_T]], clock: Clock, waits: Waits, tell: Callable[[str], None]) -> _T:
+    """Repeat a step until it succeeds, with growing waits; `tell` hears of each trouble. Raises `BotRejected`."""
+    while True:
+        try:
+            return await step()
+        except BotRejected:
+            raise
+        except (BotError, StoreError) as trouble:
+            wait_s = trouble.wait_s if isinstance(trouble, FloodWait) else waits.next_s()
+            tell("the store can't be read" if isinstance(trouble, StoreError) else str(trouble))
+        await clock.sleep(wait_s)

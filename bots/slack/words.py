@@ -7,10 +7,12 @@ from typing import Final
 HOME_TITLE: Final = "Your conversations"
 HOME_EMPTY: Final = "There is nothing to go back to yet. Write to me under Messages, or mention me in a channel."
 HOME_RESUME: Final = "Resume"
+HOME_CLOSED: Final = "There is nothing for you here."
 HOME_HINT: Final = "What you resume goes on in our direct messages."
 WHICH: Final = "For which of our conversations here is that?"
 NONE_HERE: Final = "We have no conversation in this channel. Mention me to begin one, or write to me directly."
 FORGOTTEN: Final = "I no longer know which command that was. Type it again."
+NOT_NOW: Final = "I can't look that up at the moment. Try again soon."
 NOT_HERE: Final = "I may not answer here."
 RESUMING: Final = "Our direct messages go on with it."
 PROMPTS: Final = (("What can I ask for?", "/help"), ("Show my conversations", "/sessions"))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bots.telegram.reading import Json, Unreadable, get, integer, number, opt, part
+from bots.telegram.reading import integer
+from core.fields import Json, Unreadable, get, number, opt, part
 from core.vocabulary import BotName
 
 # As the clients find commands: not followed by a letter, a slash or an angle bracket.

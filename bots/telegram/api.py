@@ -12,7 +12,7 @@ import httpx
 import telegram
 from telegram import error as sdk
 
-from core.errors import BotError, BotRejected, ChatDead, FloodWait, NotSent, PollConflict, Rejected, Unknown
+from core.errors import BotError, BotRejected, ChatDead, FloodWait, NotSent, PollConflict, Rejected, ThreadGone, Unknown
 from core.vocabulary import ChatId
 
 READ_TIMEOUT_S: Final = 20.0
@@ -31,6 +31,8 @@ _DEAD_CHAT: Final = (
     "user is deactivated",
     "user not found",
 )
+_THREAD_GONE: Final = ("message thread not found", "topic_closed", "topic_deleted")
+"""Whoever sees a topic sees the whole chat."""
 
 
 class WebhookSet(PollConflict):
@@ -107,11 +109,18 @@ def ours(error: sdk.TelegramError, token: str) -> BotError:
         case sdk.Forbidden():
             return ChatDead(said)
         case sdk.BadRequest():
-            return ChatDead(said) if any(sign in said.lower() for sign in _DEAD_CHAT) else Rejected(said)
+            return _refused(said)
         case _ if any(isinstance(cause, _NEVER_LEFT) for cause in _causes(error)):
             return NotSent(f"Telegram can't be reached ({_innermost(error)})")
         case _:
             return Unknown(f"no clear answer from Telegram ({_innermost(error)})")
+
+
+def _refused(said: str) -> BotError:
+    words = said.lower()
+    if any(sign in words for sign in _DEAD_CHAT):
+        return ChatDead(said)
+    return ThreadGone(said) if any(sign in words for sign in _THREAD_GONE) else Rejected(said)
 
 
 def _not_found(error: sdk.TelegramError) -> bool:

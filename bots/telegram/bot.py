@@ -21,10 +21,11 @@ from bots.telegram import downloads, inbound, markup, menu, outbound, uploads, w
 from bots.telegram.addressed import Account
 from bots.telegram.api import Migrated, NoSuchMethod, WebhookSet, call
 from bots.telegram.endurance import Endurance, Waits
+from bots.telegram.floods import Floods
 from bots.telegram.intake import Intake
 from bots.telegram.line import PATIENCE, Line, Patience, connected
 from config.bots import TelegramSettings
-from core.errors import BotError, BotRejected, NotSent, PollConflict, Rejected, StoreError, Unknown
+from core.errors import BotError, BotRejected, FloodWait, NotSent, PollConflict, Rejected, StoreError, Unknown
 from core.ports import AsgiApp, Clock, Desk, Random
 from core.vocabulary import (
     Address,
@@ -77,6 +78,7 @@ class TelegramBot:
         self._door = webhook.Door(webhook.secret_of(name, settings.token))
         self._drafts: dict[tuple[ChatId, ThreadId | None], int] = {}
         self._draft_numbers = itertools.count(1)
+        self._floods = Floods(clock)
         self._capabilities = _capabilities(settings)
 
     @property
@@ -121,7 +123,7 @@ class TelegramBot:
     async def send(self, delivery: Delivery) -> MessageId:
         self._drafts.pop((delivery.address.chat, delivery.address.thread), None)
         try:
-            return await self._say(lambda api: outbound.send(api, delivery))
+            return await self._say(lambda api: outbound.send(api, delivery), delivery.address.chat)
         except Migrated as migrated:
             return await self._send_there(delivery, migrated.to)
 
@@ -129,13 +131,20 @@ class TelegramBot:
         """Once. The new chat knows neither the messages nor the threads of the old one."""
         there = replace(delivery, address=replace(delivery.address, chat=to, thread=None, reply_to=None))
         try:
-            return await self._say(lambda api: outbound.send(api, there))
+            return await self._say(lambda api: outbound.send(api, there), to)
         finally:
-            if self._open is not None:
-                await self._open.intake.moved(self._name, delivery.address.chat, to)
+            await self._moved(delivery.address.chat, to)
 
     async def edit(self, delivery: Delivery, message: MessageId) -> None:
-        await self._say(lambda api: outbound.edit(api, delivery, message))
+        try:
+            await self._say(lambda api: outbound.edit(api, delivery, message), delivery.address.chat)
+        except Migrated as migrated:  # what was to be changed stays where it was
+            await self._moved(delivery.address.chat, migrated.to)
+            raise
+
+    async def _moved(self, chat: ChatId, to: ChatId) -> None:
+        if self._open is not None:
+            await self._open.intake.moved(self._name, chat, to)
 
     async def typing(self, address: Address) -> None:
         in_general = address.thread is None and self._open is not None and self._open.intake.is_forum(address.chat)
@@ -183,13 +192,17 @@ class TelegramBot:
         except (BotRejected, PollConflict) as refusal:
             raise Rejected(str(refusal)) from None
 
-    async def _say(self, act: Callable[[telegram.Bot], Awaitable[_T]]) -> _T:
+    async def _say(self, act: Callable[[telegram.Bot], Awaitable[_T]], chat: ChatId) -> _T:
         try:
-            return await self._ask(act, telling=True)
+            said = await self._ask(act, telling=True)
+        except FloodWait as flood:
+            raise self._floods.judged(chat, flood) from None
         except BotRejected as refusal:  # it ends `run`, where it says what to fix; the delivery can wait
             raise NotSent(str(refusal)) from None
         except PollConflict as strange:
             raise Rejected(str(strange)) from None
+        self._floods.passed()
+        return said
 
     async def _ask(self, act: Callable[[telegram.Bot], Awaitable[_T]], *, telling: bool) -> _T:
         if self._open is None:

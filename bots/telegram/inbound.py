@@ -12,8 +12,10 @@ from typing import Final
 from bots.telegram import media, names
 from bots.telegram.addressed import Account, answered, answers_us, heard, spans, without_suffix
 from bots.telegram.quotes import quote
-from bots.telegram.reading import Json, Unreadable, get, integer, number, opt, part, storable, time, words
+from bots.telegram.reading import integer, time
 from core.delivery.split import utf16_units
+from core.fields import Json, Unreadable, get, number, opt, part, words
+from core.people.names import storable
 from core.vocabulary import (
     Address,
     BotName,

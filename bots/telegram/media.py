@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from bots.telegram.reading import Json, number, one_line, part, parts, words
+from bots.telegram.reading import one_line
+from core.fields import Json, number, part, parts, words
 from core.vocabulary import Attachment, FileKind
 
 # An animation comes as a document too, a live photo as a photo: the first that is there is it.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from bots.telegram.reading import Json, integer, number, opt, part, words
+from bots.telegram.reading import integer
+from core.fields import Json, number, opt, part, words
 from core.vocabulary import Sender, UserId
 
 # "from" of anonymous administrators, of channels and of the linked channel: https://core.telegram.org/bots/api#message

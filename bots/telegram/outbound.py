@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 import telegram
@@ -22,7 +21,6 @@ from core.vocabulary import (
     Button,
     Capabilities,
     ChatId,
-    ChatKind,
     Delivery,
     MessageId,
     Pace,
@@ -60,16 +58,6 @@ _UNCHANGEABLE: Final = ("not modified", "message to edit not found", "can't be e
 async def send(api: telegram.Bot, delivery: Delivery) -> MessageId:
     """Send one part and return its message id, of an album the first one's. Raises `Rejected`, and
     `telegram.error.TelegramError`."""
-    try:
-        return await _send(api, delivery)
-    except sdk.BadRequest as error:
-        # In a private chat everything is said to the same person, so a topic that is gone loses nothing.
-        if delivery.kind is not ChatKind.DIRECT or not _gone(delivery.address.thread, error):
-            raise
-    return await _send(api, replace(delivery, address=replace(delivery.address, thread=None)))
-
-
-async def _send(api: telegram.Bot, delivery: Delivery) -> MessageId:
     where = {**_place(delivery.address), **_keyboard(delivery.buttons)}
     if delivery.address.reply_to is not None:
         where["reply_parameters"] = {"message_id": int(delivery.address.reply_to), "allow_sending_without_reply": True}

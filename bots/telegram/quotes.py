@@ -6,7 +6,7 @@ from typing import Final
 
 from bots.telegram import names
 from bots.telegram.media import described
-from bots.telegram.reading import Json, part, words
+from core.fields import Json, part, words
 from core.vocabulary import Quote
 
 _MOST: Final = 1000

@@ -35,12 +35,21 @@ from core.agents import compaction
 from core.agents.agent import Allowed, Answer, Remark, Responded, Suspend, TurnContext, Used
 from core.agents.crossing import Crossing
 from core.agents.faults import translate, wordless
-from core.agents.files import UNSEEN, Aside, files_in, fitting, referring, refs_in, whole
+from core.agents.files import GONE, REFUSED, UNSEEN, Aside, files_in, fitting, referring, refs_in, whole
 from core.agents.providers import request_settings
 from core.agents.role import Role
 from core.agents.toolbox import Deps
 from core.agents.transcript import messages_of, presentable, response_data, result_data
-from core.errors import AgentError, ContextFull, DayLimit, ModelBusy, ModelKeyRefused, ModelUseless, StoreError
+from core.errors import (
+    AgentError,
+    ContextFull,
+    DayLimit,
+    ModelBusy,
+    ModelKeyRefused,
+    ModelRejected,
+    ModelUseless,
+    StoreError,
+)
 from core.store.conversations import SessionId
 from core.store.entries import Entry, Json, Kind
 from core.store.history import open_calls, render
@@ -101,6 +110,10 @@ class Asking:
         self._limits = role.settings.limits
         self._chosen = role.chosen
         self._acted = False
+        self._shows = False
+        """A request had files."""
+        self._missing = GONE
+        """What stands in place of a file that is not shown."""
         self._servers: Sequence[ToolServer[Deps]] = ()
 
     async def answer(self) -> None:
@@ -121,6 +134,9 @@ class Asking:
                 if isinstance(error, ContextFull) and not summed_up and await self._sum_up(known):
                     summed_up = True
                     continue
+                if isinstance(error, ModelRejected) and self._look_away():
+                    log.warning("files_refused", why=str(error))
+                    continue
                 if isinstance(error, ModelUseless) and self._turn_to_fallbacks():
                     log.warning("model_useless", why=str(error))
                     continue
@@ -140,6 +156,14 @@ class Asking:
         used = await self._crossing.ask(lambda turn: turn.desk.tokens_today())
         if used >= most:
             raise DayLimit(f"{used} tokens used today, {most} allowed")
+
+    def _look_away(self) -> bool:
+        """Show no files from here on: one that its provider does not take would spoil the session for good. False
+        where none was shown, or it is too late."""
+        if self._acted or not self._shows:
+            return False
+        self._missing, self._shows = REFUSED, False
+        return True
 
     def _turn_to_fallbacks(self) -> bool:
         """Ask those that come behind the model from here on; False where there are none, or it is too late."""
@@ -200,14 +224,17 @@ class Asking:
         refs = refs_in(entries)
         if not refs:
             return entries
-        files = fitting(entries, await self._crossing.ask(lambda turn: turn.desk.files(refs)))
+        files: Mapping[str, bytes | str] = {}
+        if self._missing == GONE:
+            files = fitting(entries, await self._crossing.ask(lambda turn: turn.desk.files(refs)))
+            self._shows = bool(files)
         return [replace(entry, data=self._seen(entry, files)) for entry in entries]
 
-    def _seen(self, entry: Entry, files: Mapping[str, bytes]) -> Mapping[str, Json]:
+    def _seen(self, entry: Entry, files: Mapping[str, bytes | str]) -> Mapping[str, Json]:
         """An entry's data with its files; what people sent is shown only to models that see."""
         if entry.kind is Kind.USER and not self._chosen.sees:
             return whole(entry.data, {}, UNSEEN)
-        return whole(entry.data, files)
+        return whole(entry.data, files, self._missing)
 
     async def _without_files(self, data: Mapping[str, Json]) -> Mapping[str, Json]:
         """What is stored of a message: its files are kept apart, and referred to."""

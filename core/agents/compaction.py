@@ -11,6 +11,7 @@ from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from core.agents.faults import translate
+from core.agents.files import pictures_in
 from core.agents.providers import request_settings
 from core.agents.role import Role
 from core.agents.transcript import SUMMARY
@@ -23,6 +24,9 @@ log = structlog.get_logger("frontdesk.agents")
 CHARS_PER_TOKEN = 3
 """Characters that a token stands for, at the least, in English and most code; other scripts have fewer, and there the
 provider's own count, which comes with every response, corrects it."""
+PICTURE_TOKENS = 1_600
+"""The most that a picture is worth which no provider scales down, https://docs.anthropic.com/en/docs/build-with-claude/vision
+(width * height / 750). Others count less."""
 PIECE_CHARS, LEAST_CHARS = 200_000, 4_000
 """What is summed up at once where the model's window is not known, and the least that is worth a try."""
 TOOL_CHARS = 2_000
@@ -49,18 +53,19 @@ def is_due(history: Sequence[Entry], entries: Sequence[Entry], role: Role) -> bo
     window = role.chosen.window
     if window is None or not history:
         return False
-    used = estimate([*history, *entries]) + len(role.instructions) // CHARS_PER_TOKEN
+    shown = [*history, *entries]
+    used = estimate(shown, sees=role.chosen.sees) + len(role.instructions) // CHARS_PER_TOKEN
     return used > window * role.settings.context.compact_at
 
 
-def estimate(shown: Sequence[Entry]) -> int:
+def estimate(shown: Sequence[Entry], *, sees: bool) -> int:
     """About how many tokens these entries are: what the provider counted with its last response, and what came since.
-    Counts from before the last compaction say nothing about what it left."""
+    Counts from before the last compaction say nothing about what it left. `sees`: the model is shown pictures."""
     since = max((entry.seq for entry in shown if entry.kind is Kind.COMPACTION), default=0)
     tokens = 0
     for entry in shown:
         counted = _counted(entry) if entry.seq > since else 0
-        tokens = counted or tokens + _size(entry) // CHARS_PER_TOKEN + 4
+        tokens = counted or tokens + _size(entry) // CHARS_PER_TOKEN + 4 + PICTURE_TOKENS * sees * pictures_in(entry)
     return tokens
 
 
@@ -74,7 +79,9 @@ def _counted(entry: Entry) -> int:
 
 
 def _size(entry: Entry) -> int:
-    return len(entry.text) + len(str(entry.data.get("arguments") or ""))
+    """Characters, with those of files that came along."""
+    said = render(entry) if entry.kind is Kind.USER else entry.text
+    return len(said) + len(str(entry.data.get("arguments") or ""))
 
 
 def older(history: Sequence[Entry], keep_turns: int) -> Sequence[Entry]:

@@ -13,6 +13,8 @@ GONE = "[This file is not kept any more.]"
 REQUEST_BYTES = 20 * 1024 * 1024
 """Of all files in one request: 27 MiB in base64, below the least that a provider takes (32 MB,
 https://docs.anthropic.com/en/api/overview)."""
+REFUSED = "[You can't see this file now: a request with the files of this conversation was refused.]"
+LEFT_OUT = "[Not shown any more: newer files of this conversation fill the request.]"
 UNSEEN = "[You can't see this picture: the model takes none.]"
 
 
@@ -29,8 +31,8 @@ def referring(data: Mapping[str, Json], digests: Mapping[bytes, str]) -> Mapping
     return {name: _put_aside(value, digests) for name, value in data.items()}
 
 
-def whole(data: Mapping[str, Json], files: Mapping[str, bytes], missing: str = GONE) -> Mapping[str, Json]:
-    """A message's data as it was; in place of a file that is not there stands a word on it."""
+def whole(data: Mapping[str, Json], files: Mapping[str, bytes | str], missing: str = GONE) -> Mapping[str, Json]:
+    """A message's data as it was; in place of a file that is not there, or that `files` has a word for, stands that."""
     return {name: _put_back(value, files, missing) for name, value in data.items()}
 
 
@@ -65,12 +67,12 @@ def files_in(message: Json) -> Iterator[Aside]:
             pass
 
 
-def _put_back(message: Json, files: Mapping[str, bytes], missing: str) -> Json:
+def _put_back(message: Json, files: Mapping[str, bytes | str], missing: str) -> Json:
     match message:
         case {"kind": "binary", "frontdesk_file": str(ref)} if isinstance(message, Mapping):
-            data = files.get(ref)
-            if data is None:
-                return missing
+            data = files.get(ref, missing)
+            if isinstance(data, str):
+                return data
             return {**_but(message, REF), "data": base64.urlsafe_b64encode(data).decode()}
         case Mapping():
             return {name: _put_back(value, files, missing) for name, value in message.items()}
@@ -87,15 +89,21 @@ def refs_in(entries: Iterable[Entry]) -> set[str]:
     return {ref for entry in entries for ref in _refs(entry.data)}
 
 
-def fitting(entries: Sequence[Entry], files: Mapping[str, bytes]) -> Mapping[str, bytes]:
-    """The files that fit into one request, those of the latest entries first."""
-    kept: dict[str, bytes] = {}
+def pictures_in(entry: Entry) -> int:
+    """How often the entry shows one."""
+    return sum(1 for _ in _refs(entry.data))
+
+
+def fitting(entries: Sequence[Entry], files: Mapping[str, bytes]) -> Mapping[str, bytes | str]:
+    """The files that fit into one request, those of the latest entries first; for any other a word."""
+    kept: dict[str, bytes | str] = {}
     left = REQUEST_BYTES
     for entry in reversed(entries):
         for ref in _refs(entry.data):
-            if ref in files and ref not in kept and len(files[ref]) <= left:
-                kept[ref] = files[ref]
-                left -= len(files[ref])
+            if ref in files and ref not in kept:
+                fits = len(files[ref]) <= left
+                kept[ref] = files[ref] if fits else LEFT_OUT
+                left -= len(files[ref]) * fits
     return kept
 
 

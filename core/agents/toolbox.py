@@ -19,7 +19,7 @@ from core.agents.agent import TurnContext
 from core.agents.configured import Configured
 from core.agents.crossing import Crossing
 from core.agents.tool_status import ToolServerStatus
-from core.errors import FileRefused
+from core.errors import FileRefused, StoreFull
 from core.store.conversations import SessionId
 from core.vocabulary import ClientTool
 
@@ -67,7 +67,7 @@ async def send_files(ctx: RunContext[Deps], paths: list[str], caption: str = "")
     """Send files to the person who asks, as one message; they arrive before your answer does.
 
     Args:
-        paths: One to ten files in the folders from which files may be sent.
+        paths: One or more files in the folders from which files may be sent.
         caption: What stands under them.
     """
     roots = ctx.deps.roots
@@ -75,7 +75,7 @@ async def send_files(ctx: RunContext[Deps], paths: list[str], caption: str = "")
     async def hand_over(turn: TurnContext) -> tuple[Sequence[str], str]:
         try:
             return await turn.desk.hand_over(paths, caption, roots), ""
-        except FileRefused as why:  # for the model; what `ask` raises would end the turn
+        except (FileRefused, StoreFull) as why:  # for the model; what `ask` raises would end the turn
             return (), str(why)
 
     names, refused = await ctx.deps.crossing.ask(hand_over)

@@ -116,7 +116,7 @@ def backup(
     size = f"{made.size / MIB:,.1f} MiB"
     print_line(f"{file}: {size}, schema {made.schema}, {counted(len(made.files), 'file')}; read back, and sound")
     for digest in made.missing:
-        print_line(f"note: a transcript refers to the file {digest}, which was not on the disk")
+        print_line(f"note: a transcript or a message that waits refers to the file {digest}, which was not on the disk")
 
 
 @db.command("restore")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
 import structlog
 
+from core.delivery.handover import Fate, Sent, accepts, hand_over
 from core.delivery.pacing import ChatPace
 from core.delivery.workshop import Workshop
 from core.errors import (
@@ -20,14 +21,14 @@ from core.errors import (
     Rejected,
     SendError,
     StoreError,
+    ThreadGone,
     Unknown,
     Unreachable,
 )
-from core.ports import Bot, CanEdit, CanType
 from core.store import deliveries
 from core.store.deliveries import Posted
 from core.store.sql import Tx
-from core.vocabulary import Address, BotName, ChatId, Delivery, DeliveryId, MessageId
+from core.vocabulary import BotName, ChatId, DeliveryId
 
 log = structlog.get_logger("frontdesk.delivery")
 
@@ -38,14 +39,6 @@ LONGEST_WAIT_S = 86_400.0
 """A wait that the last process wrote down is not believed beyond this: its clock may have been wrong."""
 PAGE = 100
 """Parts that a lane reads from the store at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    message: MessageId | None
-
-
-Fate = Sent | SendError
 
 
 class Lane:
@@ -66,7 +59,9 @@ class Lane:
         self._gone = gone
         self._queue: deque[Posted] = deque()
         self._stored = False
-        self._last = 0
+        """Something waits in the store that is not in the queue: it is read once that is empty, and these happened."""
+        self._after: list[asyncio.Event] = []
+        self._left: asyncio.Event | None = None
         self._claims = 0
         self._users = 0
         self._rests = False
@@ -117,24 +112,36 @@ class Lane:
             self._answered[posted.id] = answered_s
         if posted.state == deliveries.SENDING:
             self._claims = 0
-        self._queue.append(posted)
+        if not self._stored:
+            self._queue.append(posted)
         self._start()
 
     async def quiet(self) -> None:
         """Return once nothing waits for the chat."""
         await self._quiet.wait()
 
-    def load(self) -> None:
-        """Something waits in the store."""
+    def load(self, *after: asyncio.Event) -> None:
+        """Something waits in the store, maybe before what is queued here: it is read in its order, after all that."""
+        self.empty()
+        self._after += after
         self._stored = True
         self._start()
 
     def empty(self) -> None:
         """What waits here is sent elsewhere; a part that is under way ends here."""
-        under_way = [one for one in self._queue if one.state == deliveries.SENDING][:1]
-        self._queue.clear()
-        self._queue.extend(under_way)
+        self._queue = deque(one for one in self._queue if one.state == deliveries.SENDING)
         self._stored = False
+        self._resume_at = None
+
+    def leave(self) -> asyncio.Event:
+        """What waits here waits in another lane, in the store already. Set once nothing is under way here."""
+        self.empty()
+        left = self._left or asyncio.Event()
+        if self._queue:
+            self._left = left
+        else:
+            left.set()
+        return left
 
     def wake(self) -> None:
         """The chat was heard of: a lane that rests goes on."""
@@ -156,7 +163,9 @@ class Lane:
 
     async def _step(self) -> None:
         try:
-            if self._stored and (not self._queue or not self._last):
+            if self._stored and not self._queue:
+                while self._after:
+                    await self._still(self._after.pop().wait())
                 await self._read()
             if self._queue:
                 await self._deliver(self._queue[0])
@@ -166,15 +175,19 @@ class Lane:
             await self._pause(1.0)
 
     async def _read(self) -> None:
-        """The next page, in order with what was pushed meanwhile; what lies behind a full page is read later."""
-        page = await self._workshop.store.read(
-            lambda tx: deliveries.unsent(tx, self.bot, self.chat, after=self._last, most=PAGE)
-        )
-        self._stored = len(page) == PAGE
+        """The next page, in order with what is pushed meanwhile; what lies behind a full page is read later."""
+        self._stored = False
+        try:
+            page = await self._workshop.store.read(
+                lambda tx: deliveries.unsent(tx, self.bot, self.chat, after=0, most=PAGE)
+            )
+        except StoreError:
+            self.load()
+            raise
+        full = self._stored or len(page) == PAGE
         merged = {one.id: one for one in (*page, *self._queue)}
-        last = page[-1].id if self._stored else max(merged, default=0)
-        self._queue = deque(merged[key] for key in sorted(merged) if key <= last)
-        self._last = max(self._last, page[0].id - 1 if page else 0, 1)
+        self._queue = deque(merged[key] for key in sorted(merged) if not full or key <= page[-1].id)
+        self._stored = full
 
     async def _deliver(self, posted: Posted) -> None:
         """Until the first part in the queue has its fate, or waits for another try."""
@@ -182,19 +195,40 @@ class Lane:
             await self._rest()
             return
         await self._wait(posted)
-        bot, posted = self._workshop.bots.get(self.bot), self._queue[0]
-        if bot is None:  # it left meanwhile
+        bot = self._workshop.bots.get(self.bot)
+        if bot is None or not self._is_next(posted):  # it left meanwhile, or what waits goes elsewhere
             return
         if posted.role == deliveries.UNKNOWN_NOTICE and not await accepts(bot, posted):
             await self._later(posted, LONGEST_BACKOFF_S / 4, NotSent("the chat takes nothing yet"))
             return
         async with self.hold:
-            if posted.state != deliveries.SENDING:
-                await self._workshop.store.write(lambda tx: deliveries.sending(tx, posted.id))
-                posted = self._queue[0] = replace(posted, state=deliveries.SENDING, attempts=posted.attempts + 1)
+            if not self._is_next(posted):
+                return
+            posted = await self._begin(posted)
             if (answered_s := self._answered.pop(posted.id, None)) is not None:
                 self._workshop.tally.handed_over(self._workshop.clock.monotonic() - answered_s)
             await self._settle(posted, await hand_over(self._workshop, bot, posted))
+        if self._left is not None:  # what is to be tried again is tried there
+            self._queue = deque(one for one in self._queue if one.id != posted.id)
+            self._left.set()
+            self._left = None
+
+    def _is_next(self, posted: Posted) -> bool:
+        return bool(self._queue) and self._queue[0] is posted
+
+    async def _begin(self, posted: Posted) -> Posted:
+        """It is stored that it is being sent, before it is."""
+        if posted.state == deliveries.SENDING:
+            return posted
+        begun = replace(posted, state=deliveries.SENDING, attempts=posted.attempts + 1, not_before=None)
+        self._queue[0] = begun
+        try:
+            await self._workshop.store.write(lambda tx: deliveries.sending(tx, posted.id))
+        except StoreError:
+            self._queue[0] = posted
+            raise
+        self._resume_at = None
+        return begun
 
     async def _wait(self, posted: Posted) -> None:
         """For the part's own time, then until the bot may send and for the chat's pace, which counts it at once: lanes
@@ -205,8 +239,6 @@ class Lane:
             self._resume_at = clock.monotonic() + wait
         if self._resume_at is not None:
             await self._pause(self._resume_at - clock.monotonic())
-            self._resume_at = None
-            self._queue[0] = replace(posted, not_before=None)
         while (pace := self.pace) is not None:
             if self._workshop.is_held(self.bot):
                 await self._still(self._workshop.held[self.bot].wait())
@@ -238,6 +270,8 @@ class Lane:
         """Store what became of it. Until that is stored, the part is not sent again: a fate that can't be stored is
         tried until it can."""
         match fate:
+            case Sent(message=message) if posted.doubtful and message is not None:
+                await self._anew(replace(posted, message=message, doubtful=False))
             case Sent(message=message):
                 await self._mark(posted, lambda tx, now: deliveries.sent(tx, posted.id, message, now))
                 self._workshop.tally.delivered(self.bot, "sent")
@@ -247,7 +281,7 @@ class Lane:
                 await self._later(posted, None, fate)
             case FloodWait():
                 if (pace := self.pace) is not None:
-                    pace.block(self._workshop.clock.monotonic(), fate.wait_s)
+                    pace.obey(self._workshop.clock.monotonic(), fate)
                 await self._later(posted, fate.wait_s, fate)
             case NotSent():
                 await self._try_again(posted, fate)
@@ -255,27 +289,57 @@ class Lane:
                 await self._perhaps(posted, fate)
             case ChatDead():
                 await self._dead(posted, fate)
+            case ThreadGone() if posted.message is None and posted.address.thread is not None:
+                await self._leave_thread(posted)
             case Rejected() | SendError():
                 await self._refused(posted, fate)
             case _:
                 assert_never(fate)
 
     async def _mark(self, posted: Posted, mark: Callable[[Tx, datetime], None]) -> None:
+        """Store its fate, after which it is done with."""
+        await self._store(posted, mark)
+        self._done(posted)
+
+    def _done(self, posted: Posted) -> None:
+        self._answered.pop(posted.id, None)
+        self._queue.popleft()
+
+    async def _store(self, posted: Posted, unit: Callable[[Tx, datetime], None]) -> None:
         now = self._workshop.clock.now()
         while True:
             try:
-                await self._workshop.store.write(lambda tx: mark(tx, now))
+                await self._workshop.store.write(lambda tx: unit(tx, now))
             except StoreError as fault:
                 now_s = self._workshop.clock.monotonic()
                 self._workshop.store.faults.met("delivery_not_marked", fault, now_s, bot=self.bot, delivery=posted.id)
                 await self._pause(1.0)
             else:
                 break
-        self._done(posted)
 
-    def _done(self, posted: Posted) -> None:
-        self._last = max(self._last, posted.id)
-        self._queue.popleft()
+    async def _anew(self, posted: Posted) -> None:
+        """It goes out once more, as this."""
+        queued = replace(posted, state=deliveries.QUEUED)
+        await self._store(posted, lambda tx, _: deliveries.settle(tx, queued))
+        self._queue[0] = queued
+
+    async def _leave_thread(self, posted: Posted) -> None:
+        """What waits for the thread goes to the chat around it, where it is said once why. The notice comes behind
+        all that waits, as its row does."""
+        notices: list[Posted] = []
+        here = deliveries.in_chat(replace(posted, state=deliveries.QUEUED, attempts=0))
+        gone = posted.address.thread
+        said = self._workshop.notices.say("thread_gone")
+
+        def unit(tx: Tx, now: datetime) -> None:
+            deliveries.settle(tx, here)
+            deliveries.leave_thread(tx, posted)
+            notices[:] = [deliveries.say(tx, here.address, here.kind, said, now, posted.conversation)]
+
+        log.warning("thread_gone", bot=self.bot, delivery=posted.id)
+        await self._store(posted, unit)
+        moved = [deliveries.in_chat(one) if one.address.thread == gone else one for one in self._queue]
+        self._queue = deque([here, *moved[1:], *(() if self._stored else notices)])
 
     async def _later(self, posted: Posted, seconds: float | None, why: SendError) -> None:
         """Back in the queue; it goes out that much later, or when the chat is heard of again."""
@@ -308,7 +372,8 @@ class Lane:
         await self._mark(posted, mark)
         self._workshop.tally.delivered(self.bot, "unknown")
         soon = self._workshop.clock.now() + timedelta(seconds=NOTICE_AFTER_S)
-        self._queue.extend(replace(notice, not_before=soon) for notice in notices if notice is not None)
+        if not self._stored:
+            self._queue.extend(replace(notice, not_before=soon) for notice in notices if notice is not None)
 
     async def _dead(self, posted: Posted, why: ChatDead) -> None:
         """The platform refuses the chat: nothing that waits for it can arrive. Its next inbound makes new parts."""
@@ -322,63 +387,14 @@ class Lane:
         log.warning("chat_dead", bot=self.bot, delivery=posted.id, why=str(why))
         await self._mark(posted, mark)
         self._workshop.tally.delivered(self.bot, "failed", 1 + sum(gone))
-        self._queue.clear()
         self._answered.clear()
-        self._stored = False
+        self.empty()
 
     async def _refused(self, posted: Posted, why: SendError) -> None:
-        """For good; but an edit of a message that is gone becomes a message."""
+        """For good; but an edit that is refused becomes a message of its own, whether or not the other still stands."""
         if posted.message is not None and isinstance(why, Rejected):
-            await self._mark_anew(posted)
+            await self._anew(replace(posted, message=None, attempts=0))
             return
         log.warning("delivery_failed", bot=self.bot, delivery=posted.id, why=str(why))
         await self._mark(posted, lambda tx, now: deliveries.failed(tx, posted.id, str(why), now))
         self._workshop.tally.delivered(self.bot, "failed")
-
-    async def _mark_anew(self, posted: Posted) -> None:
-        anew = replace(posted, message=None)
-        await self._workshop.store.write(
-            lambda tx: deliveries.settle(tx, anew, posted.text, deliveries.QUEUED, posted.role)
-        )
-        self._queue[0] = replace(anew, state=deliveries.QUEUED)
-
-
-async def accepts(bot: Bot, posted: Posted) -> bool:
-    """Does the platform take anything for this chat? Asked with what leaves no trace, before what is said only once."""
-    if not isinstance(bot, CanType):
-        return True
-    try:
-        await bot.typing(_address(posted))
-    except (Rejected, ChatDead):
-        return True  # it answers; what becomes of the notice is the notice's to find out
-    except SendError:
-        return False
-    return True
-
-
-async def hand_over(workshop: Workshop, bot: Bot, posted: Posted) -> Fate:
-    """Give one part to the bot: an edit if the platform's id is known, else a send."""
-    files = workshop.files_of(posted)
-    if len(files) < len(posted.files) and not posted.text.strip():
-        return Rejected("a file of it is not kept any more")
-    delivery = Delivery(
-        id=posted.id, address=_address(posted), kind=posted.kind, text=posted.text, buttons=posted.buttons, files=files,
-        attempt=max(1, posted.attempts),
-    )  # fmt: skip
-    try:
-        if posted.message is None:
-            return Sent(await bot.send(delivery))
-        if isinstance(bot, CanEdit):
-            await bot.edit(delivery, posted.message)
-            return Sent(posted.message)
-        return Rejected("this bot can't edit")
-    except SendError as error:
-        return error
-    except Exception as error:  # delivery lane: a fault in one bot stops no other; it may have gone out
-        log.exception("bot_fault", bot=posted.address.bot, delivery=posted.id)
-        return Unknown(f"fault in the bot: {type(error).__name__}")
-
-
-def _address(posted: Posted) -> Address:
-    """Only the first part replies to the question."""
-    return posted.address if posted.part == 1 else replace(posted.address, reply_to=None)

@@ -65,6 +65,12 @@ class Outbox:
             log.exception("parts_fault", bot=bot, characters=len(text))
             return split(text, limit // 2)
 
+    def first_part(self, bot: BotName, text: str) -> str:
+        """What of a text fits one message; "" where there is nothing to see. The rest is not looked at."""
+        known = self._bots.get(bot)
+        limit = known.capabilities.text_limit if known is not None else LIMIT_WITHOUT_BOT
+        return next(iter(self.parts(bot, text[: 2 * limit])), "")
+
     async def parts_aside(self, bot: BotName, text: str) -> tuple[str, ...]:
         """As `parts`; what takes long is done on a thread."""
         if len(text) <= ASIDE_FROM:
@@ -106,11 +112,9 @@ class Outbox:
             answered_s = None
 
     def moved(self, bot: BotName, was: ChatId, chat: ChatId, kind: ChatKind) -> None:
-        """A chat has another id, in the store already: what waits for it goes there."""
+        """A chat has another id, in the store already: what waits for it goes there, behind what is under way."""
         lane = self._lanes.get((bot, was))
-        if lane is not None:
-            lane.empty()
-        self.lane(bot, chat, kind).load()
+        self.lane(bot, chat, kind).load(*(() if lane is None else (lane.leave(),)))
 
     def wake(self, bot: BotName, chat: ChatId) -> None:
         """Somebody is there again: a lane that rests tries at once."""
@@ -150,6 +154,17 @@ class Outbox:
         held = self.workshop.held.get(bot)
         if held is not None:
             held.set()
+
+    def is_up(self, bot: BotName) -> bool:
+        """Is it configured, and not held?"""
+        return bot in self._bots and not self.workshop.is_held(bot)
+
+    async def up(self, bot: BotName) -> None:
+        """Return once it is."""
+        while not self.is_up(bot):
+            if bot not in self._bots:
+                self.hold(bot)  # until somebody configures it, and it is up
+            await self.workshop.held[bot].wait()
 
     async def at_rest(self, bot: BotName) -> None:
         """Return once nothing of this bot's is on its way to the platform; for a bot that is held."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from core.errors import FloodWait
 from core.vocabulary import Capabilities, ChatKind, Pace
 
 
 class Bucket:
-    """`burst` at once, then one every `interval_s`. Times are monotonic seconds."""
+    """`burst` at once, then one every `interval_s`, and nothing before a wait is over that the platform named. Times
+    are monotonic seconds."""
 
     def __init__(self, pace: Pace | None) -> None:
         self._pace = pace
         self._level = float(pace.burst) if pace else 0.0
         self._at = 0.0
+        self._blocked_until = 0.0
 
     def allow(self, pace: Pace | None, now: float) -> None:
         """Another pace from now on; what was spent stays spent."""
@@ -21,12 +24,21 @@ class Bucket:
 
     def ready_in(self, now: float) -> float:
         """Seconds until one may go."""
+        blocked_s = max(0.0, self._blocked_until - now)
         if self._pace is None:
-            return 0.0
-        return max(0.0, (1.0 - self._filled(now)) * self._pace.interval_s)
+            return blocked_s
+        return max(blocked_s, (1.0 - self._filled(now)) * self._pace.interval_s)
+
+    def blocked(self, now: float) -> bool:
+        """Is a wait under way that the platform named?"""
+        return now < self._blocked_until
+
+    def block(self, now: float, wait_s: float) -> None:
+        self._blocked_until = max(self._blocked_until, now + wait_s)
 
     def full(self, now: float) -> bool:
-        return self._pace is None or self._filled(now) >= self._pace.burst
+        """Nothing is remembered that a new one would not know."""
+        return not self.blocked(now) and (self._pace is None or self._filled(now) >= self._pace.burst)
 
     def spend(self, now: float) -> None:
         if self._pace is not None:
@@ -46,7 +58,6 @@ class ChatPace:
         self._chat = Bucket(self._pace_in(capabilities))
         self._account = account
         self._edit_every_s = self._edits_in(capabilities)
-        self._blocked_until = 0.0
         self._edited_at = float("-inf")
 
     def _pace_in(self, capabilities: Capabilities) -> Pace | None:
@@ -65,7 +76,7 @@ class ChatPace:
 
     def send_in(self, now: float) -> float:
         """Seconds until a send may go."""
-        return max(self._blocked_until - now, self._chat.ready_in(now), self._account.ready_in(now), 0.0)
+        return max(self._chat.ready_in(now), self._account.ready_in(now))
 
     def edit_in(self, now: float) -> float:
         """Seconds until a preview's next edit may go. The last word, which replaces it, is a send."""
@@ -77,10 +88,14 @@ class ChatPace:
         self._account.spend(now)
         self._edited_at = now
 
-    def block(self, now: float, wait_s: float) -> None:
-        """The platform named a wait: nothing goes to this chat before it is over."""
-        self._blocked_until = max(self._blocked_until, now + wait_s)
+    def obey(self, now: float, flood: FloodWait) -> None:
+        """The platform named a wait: before it is over nothing goes to this chat, or to any of the account."""
+        (self._account if flood.account else self._chat).block(now, flood.wait_s)
+
+    def blocked(self, now: float) -> bool:
+        """Did the platform name a wait that is not over? Then nothing is shown there either."""
+        return self._chat.blocked(now) or self._account.blocked(now)
 
     def rested(self, now: float) -> bool:
-        """Nothing is remembered that a new object would not know."""
-        return now >= self._blocked_until and self._chat.full(now) and now >= self._edited_at + self._edit_every_s
+        """As `Bucket.full`."""
+        return self._chat.full(now) and now >= self._edited_at + self._edit_every_s

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import structlog
 
-from core.delivery.lane import Lane, Sent, hand_over
+from core.delivery.handover import Sent, hand_over
+from core.delivery.lane import Lane
 from core.delivery.workshop import Workshop
 from core.errors import FloodWait, NotSent, Rejected, SendError, StoreError, Unknown
 from core.ports import Bot, CanDraft, CanEdit
@@ -44,6 +45,13 @@ class Answer(Protocol):
         """What it waits for, in a few words; "" for nothing in particular."""
 
 
+class _Part(NamedTuple):
+    """What one message holds: of what was `said`, and as it is `shown`, with the line of what is being done."""
+
+    said: str
+    shown: str
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Beginning:
     """How a preview comes to be. `post` stores it; `drafts`: what vanishes by itself does as well as a message."""
@@ -68,6 +76,8 @@ class Preview:
         self._row = inherited
         self._answer = answer
         self._shown: str | None = "" if inherited is None else None  # it may have grown since its text was stored
+        self._worked_at: int | None = None
+        """How much was said when the message last said what is being done, until it shows more than that."""
         self._changed = asyncio.Event()
         self._stage = _Stage.WAITING
         self._task: asyncio.Task[None] | None = None
@@ -105,7 +115,17 @@ class Preview:
             if stage in (_Stage.WAITING, _Stage.SENDING):
                 await asyncio.gather(task, return_exceptions=True)
         self._task = None
-        return self._row
+        return None if self._row is None else self._workshop.doubted(self._row)
+
+    def move(self, lane: Lane, begin: Beginning) -> None:
+        """The chat has another id, under which what was shown is not known: it is shown anew. A first send that is
+        under way may arrive there."""
+        self._lane, self._begin, self._parcel = lane, begin, begin.parcel
+        if self._stage in (_Stage.SENDING, _Stage.OVER):
+            return
+        self.abandon()
+        self._task = self._row = self._worked_at = None
+        self._shown, self._stage = "", _Stage.WAITING
 
     def abandon(self) -> None:
         """The process ends; what is under way stays as it is stored."""
@@ -129,41 +149,46 @@ class Preview:
                 await self._draft(bot)
             if self._is(_Stage.OVER):
                 return
-            if self._row is None or self._row.message is None:
-                await self._send_first(bot)
-            else:
+            if self._row is not None and self._row.message is not None:
                 self._stage = _Stage.EDITING
+            while self._is(_Stage.WAITING):
+                await self._send_first(bot)
             while self._is(_Stage.EDITING):
                 await self._edit_next()
         except StoreError:
             log.exception("preview_store_fault", bot=bot.name)
 
-    def _part(self, bot: Bot) -> str:
+    def _part(self, bot: Bot) -> _Part:
         """What fits one message; the rest is not looked at."""
         said = self._answer.text[: 2 * bot.capabilities.text_limit]
         parts, doing = bot.parts(said), self._answer.doing
-        if len(parts) == 1 and doing:
-            longer = bot.parts(f"{said}\n\n*{doing}*")
-            return longer[0] if len(longer) == 1 else parts[0]
-        return parts[0] if parts else ""
+        first = parts[0] if parts else ""
+        longer = bot.parts(f"{said}\n\n*{doing}*") if doing and len(parts) <= 1 else ()
+        return _Part(first, longer[0] if len(longer) == 1 else first)
 
     async def _send_first(self, bot: Bot) -> None:
+        await self._changed.wait()
+        self._changed.clear()
         await self._lane.quiet()
         await self._may(edit=False)
-        bot, text = self._bot() or bot, self._part(bot)
-        if not text or self._lane.pace is None:
+        bot, part = self._bot() or bot, self._part(bot)
+        if self._lane.pace is None:
             self._stage = _Stage.OVER
+        if self._lane.pace is None or not part.shown:  # the bot is gone, or the tool that was to be shown has ended
             return
         self._spend()
         self._stage = _Stage.SENDING
-        parcel = replace(self._parcel, text=text, state=deliveries.SENDING)
-        now = self._workshop.clock.now()
-        row = self._row = await self._workshop.store.write(lambda tx: self._begin.post(tx, parcel, now))
+        again = self._row is not None
+        row = self._row = await self._stored(part)
         async with self._lane.hold:
-            fate = await hand_over(self._workshop, bot, row)
+            fate = await hand_over(self._workshop, bot, replace(row, text=part.shown))
         match fate:
             case Sent(message=message) if message is not None:
-                self._row, self._shown = replace(row, message=message), text
+                self._row = replace(row, address=self._parcel.address, message=message)
+                self._saw(part)
+                if again:  # what was sent before may be what stands there
+                    self._shown = None
+                    self._changed.set()
                 await self._workshop.store.write(lambda tx: deliveries.hold(tx, row.id, message))
                 if self._is(_Stage.SENDING):
                     self._stage = _Stage.EDITING
@@ -172,8 +197,19 @@ class Preview:
             case _:
                 self._note(fate)
                 self._stage = _Stage.OVER
-                await self._workshop.store.write(lambda tx: deliveries.drop(tx, row.id))
-                self._row = None  # not before: a row that could not be dropped is the record's to drop
+                if not again:
+                    await self._workshop.store.write(lambda tx: deliveries.drop(tx, row.id))
+                    self._row = None  # not before: a row that could not be dropped is the record's to drop
+
+    async def _stored(self, part: _Part) -> Posted:
+        """The row of the first send. One that the last process left is sent again: a platform that still knows it tells
+        the id that was not stored."""
+        left = self._row
+        if left is not None:
+            await self._workshop.store.write(lambda tx: deliveries.sending(tx, left.id))
+            return replace(left, attempts=left.attempts + 1)
+        parcel, now = replace(self._parcel, text=part.said, state=deliveries.SENDING), self._workshop.clock.now()
+        return await self._workshop.store.write(lambda tx: self._begin.post(tx, parcel, now))
 
     def _drafts(self, bot: Bot) -> bool:
         """Does the platform show here what an answer is like so far, without a message?"""
@@ -188,7 +224,7 @@ class Preview:
             self._changed.clear()
             await self._may(edit=True)
             bot = self._bot() or bot
-            text = self._part(bot)
+            text = self._part(bot).shown
             if self._is(_Stage.OVER) or text in ("", shown) or not self._drafts(bot) or not isinstance(bot, CanDraft):
                 continue
             self._spend()
@@ -206,15 +242,19 @@ class Preview:
         self._changed.clear()
         await self._may(edit=True)
         bot, row = self._bot(), self._row
-        if bot is None or self._is(_Stage.OVER) or row is None or (text := self._part(bot)) in ("", self._shown):
+        if bot is None or self._is(_Stage.OVER) or row is None:
+            return
+        part = self._part(bot)
+        if part.shown in ("", self._shown):
             return
         self._spend()
         async with self._lane.hold:
             if self._is(_Stage.OVER):
                 return
-            fate = await hand_over(self._workshop, bot, replace(row, text=text))
+            fate = await hand_over(self._workshop, bot, replace(row, text=part.shown))
         if isinstance(fate, Sent):
-            self._shown = text
+            if self._saw(part):
+                await self._workshop.store.write(lambda tx: deliveries.grown(tx, row.id, part.said))
         else:
             self._shown = None if isinstance(fate, Unknown) else self._shown
             self._note(fate)
@@ -222,9 +262,20 @@ class Preview:
         if isinstance(fate, Rejected):
             self._stage = _Stage.OVER
 
+    def _saw(self, part: _Part) -> bool:
+        """People see this. Is it the first that shows more than was said while tools ran? Then it is worth storing: a
+        recovery can't tell from the log whether words came after them."""
+        self._shown, before = part.shown, self._worked_at
+        if part.shown != part.said:
+            self._worked_at = len(part.said)
+            return False
+        goes_on = before is not None and len(part.said) > before
+        self._worked_at = None if goes_on else before
+        return goes_on
+
     def _note(self, fate: object) -> None:
         if isinstance(fate, FloodWait) and self._lane.pace is not None:
-            self._lane.pace.block(self._workshop.clock.monotonic(), fate.wait_s)
+            self._lane.pace.obey(self._workshop.clock.monotonic(), fate)
         log.info("preview_not_shown", bot=self._parcel.address.bot, why=str(fate))
 
     def _spend(self) -> None:

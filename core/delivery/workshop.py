@@ -48,6 +48,11 @@ class Workshop:
         span = bot.capabilities.idempotent_for_s if bot is not None else 0.0
         return 0 <= (now - posted.created_at).total_seconds() < span  # a clock that was set back tells no age
 
+    def doubted(self, preview: Posted) -> Posted:
+        """A preview as it is to be settled: without an id its first send may have arrived all the same, and it is worth
+        keeping where the platform would know that again."""
+        return replace(preview, doubtful=preview.message is None and self.recognised(preview, self.clock.now()))
+
     def mark_unknown(self, tx: Tx, posted: Posted, why: str, now: datetime) -> Posted | None:
         """It may have arrived: the person is told once, behind everything that waits for the chat."""
         deliveries.unknown(tx, posted.id, why, now)

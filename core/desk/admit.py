@@ -69,8 +69,13 @@ class Admitted:
     tools: tuple[ClientTool, ...] = ()
     received_at: datetime | None = None
     """Of the first row; None where an agent was asked for it before."""
-    spoken: bool = False
-    """The person asked by voice."""
+    entitled: bool = False
+    """These words are the session's first title."""
+
+    @property
+    def spoken(self) -> bool:
+        """The person asked by voice."""
+        return bringing.is_spoken(self.message)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,7 +115,7 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         parcel = deliveries.notice(here, first.kind, one.text, conversation.id)
         resumable = _resume_button(tx, conversation, session, first, intent, notices) if one is told[-1] else ()
         posted.append(deliveries.post(tx, replace(parcel, buttons=resumable), intent.now))
-    head = session.model_head
+    head, before = session.model_head, session.title
     session, said = entries.append(tx, session, [_user_draft(session, rows, intent)], intent.now)
     heard = max(last.received_at, session.last_human_at)
     expires = resets.expires_at(intent.policy, session.started_at, heard)
@@ -131,7 +136,7 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         posted=tuple(posted),
         tools=tools_of(rows),
         received_at=first.received_at,
-        spoken=bringing.spoke(rows),
+        entitled=session.title != before,
     )
 
 

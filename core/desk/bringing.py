@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from core.people.names import NAME_LIMIT, plain_line, storable
 from core.service.notices import Notices
-from core.store.enclosures import Enclosed, Enclosure
+from core.store.enclosures import Enclosed, Enclosure, kind_named
 from core.store.entries import Entry, Json
 from core.store.files import Digest
 from core.store.inbox import Waiting
@@ -94,41 +94,33 @@ def _data(file: Enclosure) -> dict[str, Json]:
 
 def again(entry: Entry) -> Enclosed:
     """What an entry's message brought, for a message that says the same once more."""
+    return Enclosed(files=tuple(file for one in _files(entry) if (file := _enclosure(one)) is not None))
+
+
+def is_spoken(entry: Entry) -> bool:
+    """Did the person ask by voice?"""
+    return any(file.attachment.kind is FileKind.VOICE for file in again(entry).files)
+
+
+def _files(entry: Entry) -> Sequence[Json]:
     files = entry.data.get("files")
-    found = files if isinstance(files, Sequence) and not isinstance(files, str) else []
-    return Enclosed(files=tuple(file for one in found if (file := _enclosure(one)) is not None))
+    return files if isinstance(files, Sequence) and not isinstance(files, str) else ()
 
 
 def _enclosure(told: Json) -> Enclosure | None:
-    text: object = None
     match told:
         case {"kind": "binary", "frontdesk_file": str(digest), "media_type": str(media), "name": str(name), **rest}:
-            kind, size = FileKind.IMAGE, rest.get("size")
+            kind = FileKind.IMAGE
         case {
-            "kind": "file",
-            "is": str(is_),
-            "digest": str(digest),
-            "media_type": str(media),
-            "name": str(name),
-            **rest,
-        }:
-            size, text = rest.get("size"), rest.get("text")
-            kind = FileKind(is_)
+            "kind": "file", "is": str(is_), "digest": str(digest), "media_type": str(media), "name": str(name), **rest,
+        }:  # fmt: skip
+            kind = kind_named(is_)
         case _:
             return None
+    size, text = rest.get("size"), rest.get("text")
     whole = size if isinstance(size, int) else None
     attachment = Attachment(kind=kind, ref="", name=name, media_type=media, size=whole)
     return Enclosure(
         attachment=attachment, digest=Digest(digest), size=whole, text=text if isinstance(text, str) else None,
         settled=True,
     )  # fmt: skip
-
-
-def _kind(name: str) -> FileKind:
-    """A kind that another version knows is a file."""
-    return FileKind(name) if name in set(FileKind) else FileKind.FILE
-
-
-def spoke(rows: Sequence[Waiting]) -> bool:
-    """Did the person ask by voice?"""
-    return any(file.attachment.kind is FileKind.VOICE for row in rows for file in row.enclosed.files)

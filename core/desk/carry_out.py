@@ -50,7 +50,7 @@ class Order:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Done:
     """`live_on`: the row waits at its place as an ordinary message now. `gone`: it had its fate already. `opened`: rows
-    that it made."""
+    that it made. `title`: what is talked about there from now on."""
 
     fence: int
     posted: tuple[Posted, ...] = ()
@@ -59,6 +59,7 @@ class Done:
     gone: bool = False
     closed: tuple[RowId, ...] = field(default=())
     opened: tuple[Ref, ...] = ()
+    title: str | None = None
 
 
 def carry_out(tx: Tx, order: Order) -> Done:
@@ -94,6 +95,7 @@ def carry_out(tx: Tx, order: Order) -> Done:
         evict=effect.evict or order.running is not None,
         closed=closed,
         opened=tuple(ref_of(row) for row in effect.opened),
+        title=effect.title,
     )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from core.agents.agent import AgentSpec
-from core.desk.commands.effects import may_come_to
+from core.desk import intake
+from core.desk.commands.effects import resumable
 from core.desk.house import House
-from core.people.access import identity_of
+from core.desk.intake import Standing
 from core.people.names import one_line
 from core.ports import Choice, Principal
-from core.store import conversations, people, sessions
-from core.store.people import Role
+from core.store import conversations
+from core.store.conversations import Conversation
+from core.store.sessions import Session
 from core.store.sql import Tx
+from core.vocabulary import EventId, Message, MessageId
 
 MOST = 25
 """As many as people look through, and as many as any platform shows."""
@@ -19,35 +22,48 @@ COMPLETED = frozenset({"resume", "model", "agent"})
 
 
 async def complete(house: House, principal: Principal, command: str, typed: str) -> list[Choice]:
-    """Best first; nothing for strangers, and nothing of other people's. Raises `StoreError`."""
-    bot = house.bots.get(principal.address.bot)
-    identity = identity_of(bot.platform, principal.sender) if bot is not None else None
-    if identity is None or command not in COMPLETED:
+    """Best first: what the command would take from this person there, and nothing from whom it would take nothing.
+    Raises `StoreError`."""
+    if command not in COMPLETED:
         return []
-    access = house.access.of(principal.address.bot)
+    offer, terms = intake.offer(house, _command(house, principal), ""), intake.terms(house)
 
-    def look(tx: Tx) -> tuple[Role | None, list[Choice]]:
-        known = people.known(tx, identity)
-        role = access.role(identity, known.role if known is not None else None)
-        role = Role.GUEST if role is None and access.direct == "open" else role
-        wanted = role is not None and role is not Role.BLOCKED and command == "resume"
-        return role, _sessions(tx, house, principal, identity, role) if wanted else []
+    def look(tx: Tx) -> tuple[Standing | None, Conversation | None, list[Session]]:
+        who = intake.standing(tx, offer, terms)
+        if who is None:
+            return None, None, []
+        here = None if who.conversation is None else conversations.get(tx, who.conversation)
+        found = resumable(tx, who.conversation, who.identity, who.role) if command == "resume" else []
+        return who, here, found
 
-    role, found = await house.store.read(look)
-    if role is None or role is Role.BLOCKED:
+    who, here, found = await house.store.read(look)
+    if who is None:
         return []
-    spec = house.agents.spec(None, house.policies.agent(principal.address.bot))
-    offered = found if command == "resume" else _names(house, spec, command)
+    spec = house.agents.spec(here.agent if here is not None else None, house.policies.agent(principal.address.bot))
+    offered = _sessions(house, found) if command == "resume" else _names(house, spec, command)
     words = typed.strip().casefold()
     return [choice for choice in offered if words in choice.label.casefold() or words in choice.value][:MOST]
 
 
-def _sessions(tx: Tx, house: House, principal: Principal, identity: str, role: Role | None) -> list[Choice]:
-    here, now = principal.address.chat, house.clock.now()
+async def hears(house: House, principal: Principal) -> bool:
+    """Does the gate let this person command something there? Raises `StoreError`."""
+    offer, terms = intake.offer(house, _command(house, principal), ""), intake.terms(house)
+    return await house.store.read(lambda tx: intake.standing(tx, offer, terms)) is not None
+
+
+def _command(house: House, principal: Principal) -> Message:
+    """What the gate judges: something is offered to whom it lets command something."""
+    return Message(
+        event=EventId(""), message=MessageId(""), address=principal.address, kind=principal.kind,
+        sender=principal.sender, text="(command)", sent_at=house.clock.now(), addressed=True, within=principal.within,
+    )  # fmt: skip
+
+
+def _sessions(house: House, found: list[Session]) -> list[Choice]:
+    now = house.clock.now()
     listed = []
-    for session in sessions.of_person(tx, None, identity, 200):
-        place = conversations.get(tx, session.conversation)
-        if session.messages and may_come_to(session, here=place.address.chat == here, role=role):
+    for session in found:
+        if session.messages:
             title = one_line(session.title or house.notices.say("untitled"))[:SHOWN_CHARS]
             listed.append(Choice(value=session.id, label=f"{title} ({house.notices.age(now - session.touched_at)})"))
     return listed

@@ -11,7 +11,7 @@ import structlog
 from core.desk import intake, recovery
 from core.desk.arrivals import Offer
 from core.desk.commands.menu import menu
-from core.desk.completing import complete
+from core.desk.completing import complete, hears
 from core.desk.house import House
 from core.desk.instants import Instants
 from core.desk.intake import Accepted
@@ -97,6 +97,9 @@ class Desk:
     async def complete(self, principal: Principal, command: str, typed: str) -> Sequence[Choice]:
         return await complete(self._house, principal, command, typed)
 
+    async def hears(self, principal: Principal) -> bool:
+        return await hears(self._house, principal)
+
     async def haunts(self, bot: BotName, most: int) -> Sequence[Haunt]:
         found = await self._house.store.read(lambda tx: conversations.last_heard(tx, bot, most))
         return [Haunt(address=one.address, kind=one.kind, heard_at=at) for one, at in found]
@@ -145,6 +148,7 @@ class Desk:
             house.tally.received(inbound.address.bot, receipt.verdict)
             if isinstance(inbound, Moved):
                 log.warning("chat_moved", bot=inbound.address.bot, was=inbound.address.chat, now=inbound.to)
+                self.router.move(inbound)
                 house.outbox.moved(inbound.address.bot, inbound.address.chat, inbound.to, ChatKind.GROUP)
             self._heard(inbound.address.bot, now)
             house.outbox.wake(inbound.address.bot, inbound.address.chat)
@@ -164,7 +168,7 @@ class Desk:
         """Those who would have been answered hear why they are not."""
         terms = intake.terms(self._house)
         welcome = await self._house.store.read(
-            lambda tx: [one.inbound for one in offers if intake.welcome(tx, one, terms)]
+            lambda tx: [one.inbound for one in offers if intake.standing(tx, one, terms) is not None]
         )
         for message in welcome:
             if isinstance(message, Message):
@@ -200,7 +204,7 @@ class Desk:
             await asyncio.sleep(0 if moving else 0.001)
 
     def _moving(self) -> list[asyncio.Task[None]]:
-        desk = (*self._instants.moving(), *self._takings, *self._manner.moving(), *self._house.voices.moving())
+        desk = (*self._instants.moving(), *self._takings, *self._house.gestures.moving(), *self._house.voices.moving())
         return [*self.router.moving(), *self._house.outbox.moving(), *desk]
 
     @property
@@ -226,7 +230,7 @@ class Desk:
         for task in (*self._takings, *self._intakes):
             task.cancel()
         await self._instants.close()
-        await self._manner.close()
+        await self._house.gestures.close()
         await self._house.voices.close()
         await self.router.close()
         await self._house.outbox.close()

@@ -19,8 +19,6 @@ from core.store.deliveries import SentFile
 from core.store.files import Files
 from core.vocabulary import Address, FileKind
 
-MOST_FILES = 10
-"""In one message, as platforms have it."""
 NAME_CHARS, SUFFIX_CHARS = 110, 10
 UNKNOWN = "application/octet-stream"
 PIECE_BYTES = 1024 * 1024
@@ -29,10 +27,11 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hand:
-    """What may be handed over: `roots` are absolute, `limit` is in bytes of one file."""
+    """What may be handed over: `roots` are absolute, `limit` is in bytes of one file, `most` how many files."""
 
     roots: tuple[Path, ...]
     limit: int
+    most: int
 
 
 def upload_limit(bot: Bot, address: Address) -> int:
@@ -42,8 +41,8 @@ def upload_limit(bot: Bot, address: Address) -> int:
 
 def take(files: Files, paths: Sequence[str], hand: Hand) -> tuple[SentFile, ...]:
     """Keep what is in these files now. Blocks. Raises `FileRefused` with words for the agent, and `StoreFull`."""
-    if not 1 <= len(paths) <= MOST_FILES:
-        raise FileRefused(f"Name 1 to {MOST_FILES} files.")
+    if not 1 <= len(paths) <= hand.most:
+        raise FileRefused(f"Name 1 to {hand.most} files.")
     return tuple(_one(files, path, hand) for path in paths)
 
 
@@ -90,22 +89,36 @@ def _leads_inside(path: Path, roots: Sequence[Path]) -> bool:
 
 @contextmanager
 def _opened(path: str, roots: Sequence[Path]) -> Iterator[tuple[BinaryIO, Path]]:
-    """The file itself is asked where it is, once it is open: nothing can be put in its place then."""
+    """The file is pinned first, which does nothing to it, and asked where and what it is; then the pinned one is
+    opened: nothing can be put in its place."""
     if "\0" in path or not path.strip() or not roots:
         raise FileRefused("That is no file that may be sent.")
     try:
-        descriptor = os.open(roots[0] / path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        pinned = os.open(roots[0] / path, os.O_PATH | os.O_CLOEXEC)
     except UnicodeEncodeError:
         raise FileRefused("That is no file that may be sent.") from None
     except OSError as error:
-        inside = _leads_inside(roots[0] / path, roots)
-        raise FileRefused(
-            f"{path} can't be read: {error.strerror}." if inside else _OUTSIDE.format(path=path)
-        ) from None
-    real = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
-    inside = any(real.is_relative_to(root.resolve()) for root in roots)
-    if not inside or not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise FileRefused(f"{path} is no file." if inside else _OUTSIDE.format(path=path))
+        raise _refusal(path, error, inside=_leads_inside(roots[0] / path, roots)) from None
+    try:
+        real = Path(os.readlink(_pin(pinned)))
+        if not any(real.is_relative_to(root.resolve()) for root in roots):
+            raise FileRefused(_OUTSIDE.format(path=path))
+        if not stat.S_ISREG(os.fstat(pinned).st_mode):
+            raise FileRefused(f"{path} is no file.")
+        try:
+            descriptor = os.open(_pin(pinned), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            raise _refusal(path, error, inside=True) from None
+    finally:
+        os.close(pinned)
     with os.fdopen(descriptor, "rb") as stream:
         yield stream, real
+
+
+def _pin(descriptor: int) -> str:
+    """https://man7.org/linux/man-pages/man2/open.2.html, O_PATH: a link to the very file that was found."""
+    return f"/proc/self/fd/{descriptor}"
+
+
+def _refusal(path: str, error: OSError, *, inside: bool) -> FileRefused:
+    return FileRefused(f"{path} can't be read: {error.strerror}." if inside else _OUTSIDE.format(path=path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -13,16 +13,17 @@ from core.delivery.outbox import Outbox
 from core.desk.offering import TOKEN_CHARS, Tokens
 from core.desk.resets import Policy
 from core.people.access import AccessRules
-from core.ports import Bot, Clock, Random
+from core.ports import Bot, Clock, HasTitles, Random
 from core.service.notices import Notices
 from core.store.engine import Store
 from core.tally import Tally
-from core.vocabulary import BotName, ChatId, ChatKind, UserId
+from core.vocabulary import Address, BotName, ChatId, ChatKind, UserId
 
 if TYPE_CHECKING:
     from core.desk.breaker import Breaker
     from core.desk.full import FullDisk
     from core.desk.live import Live
+    from core.desk.manners import Gestures
     from core.desk.porter import Bounds, Porter
     from core.desk.pulse import Pulse
     from core.desk.slots import Slots
@@ -99,6 +100,7 @@ class House:
     porter: Porter
     voices: Voices
     breaker: Breaker
+    gestures: Gestures
     rules: DeskRules
     tally: Tally
 
@@ -115,6 +117,12 @@ class House:
         if known is None or not known.capabilities.buttons:
             return None
         return lambda: self.random.token(TOKEN_CHARS)
+
+    def entitle(self, address: Address, title: str | None) -> None:
+        """Show what is talked about there, where the platform shows such a name; nobody misses it if it fails."""
+        bot = self.bots.get(address.bot)
+        if title and bot is not None and isinstance(bot, HasTitles):
+            self.gestures.show(bot.entitle(replace(address, reply_to=None), title))
 
     def policy(self, bot: BotName, kind: ChatKind) -> Policy:
         return self.policies.policy(bot, kind)

@@ -25,7 +25,7 @@ from core.store.buttons import Action
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
 from core.store.inbox import Arrival, Fate, Lane
-from core.store.people import Known, Pairing
+from core.store.people import Known, Pairing, Role
 from core.store.sql import Tx
 from core.vocabulary import (
     BotName,
@@ -316,14 +316,27 @@ def _key(message: Message, person: str | None, *, user_scope: bool) -> str:
     )
 
 
-def welcome(tx: Tx, offer: Offer, terms: Terms) -> bool:
-    """Is it a message that would be answered? Only reads."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """As whom, and in which conversation, somebody is heard; None where nobody has talked yet."""
+
+    identity: str
+    role: Role
+    conversation: ConversationId | None
+
+
+def standing(tx: Tx, offer: Offer, terms: Terms) -> Standing | None:
+    """Of the sender of a message; None if it would not be answered. Only reads."""
     message = offer.inbound
     if not isinstance(message, Message):
-        return False
+        return None
     identity = identity_of(offer.platform, message.sender)
-    decision, _ = _judge(tx, offer, message, identity, user_scope=terms.user_scope)
-    return isinstance(decision, Pass)
+    decision, known = _judge(tx, offer, message, identity, user_scope=terms.user_scope)
+    if not isinstance(decision, Pass) or identity is None:
+        return None
+    person = known.person if known is not None and terms.person_scope else None
+    key = _key(message, person, user_scope=terms.user_scope)
+    return Standing(identity=identity, role=decision.role, conversation=conversations.find(tx, key))
 
 
 def accept(tx: Tx, offers: Sequence[Offer], terms: Terms, notices: Notices, now: datetime) -> Accepted:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import structlog
 
-from core.desk import coalesce
+from core.desk import coalesce, moving
 from core.desk.carry_out import CLOSING
 from core.desk.coalesce import Ref
 from core.desk.consent import GO_ON
@@ -23,7 +23,7 @@ from core.desk.permission import may
 from core.errors import FenceLost, StoreError, StoreFull, StoreUncertain
 from core.store.conversations import ConversationId
 from core.store.inbox import Lane
-from core.vocabulary import RowId
+from core.vocabulary import Moved, RowId
 
 log = structlog.get_logger("frontdesk.desk")
 
@@ -87,14 +87,20 @@ class Mailbox:
 
     def _carry(self, ref: Ref) -> None:
         house = self._house
-        carrying = house.porter.carry(ref.id, house.bots.get(ref.address.bot))
-        task = self._carrying[ref.id] = asyncio.create_task(carrying, name="porter")
+        task = self._carrying[ref.id] = asyncio.create_task(house.porter.carry(ref.id), name="porter")
         task.add_done_callback(lambda _: self._carried(ref.id, task))
 
     def _carried(self, row: RowId, task: asyncio.Task[None]) -> None:
         if self._carrying.pop(row, None) is task and not task.cancelled() and task.exception() is not None:
             log.error("porter_fault", row=row, exc_info=task.exception())
         self._wake.set()
+
+    def move(self, moved: Moved) -> None:
+        """A chat has another id, in the store already."""
+        self._waiting = [moving.ref(one, moved) for one in self._waiting]
+        self._controls = [moving.ref(one, moved) for one in self._controls]
+        self._unfinished = self._unfinished and self._unfinished.there(moved)
+        self.owner.move(moved)
 
     def nominate(self) -> None:
         """The sweep thinks that the session's end has come."""
@@ -292,7 +298,7 @@ class Mailbox:
         if not allowed:
             await self._carry_out(ref, refused=True)
         elif await self._slot():
-            self._waiting.remove(ref)
+            self._waiting = [one for one in self._waiting if one.id != ref.id]
             self.owner.compact(ref, self.turn_over)
 
     async def _close_compacting(self) -> None:
@@ -326,6 +332,7 @@ class Mailbox:
         if wait > 0:
             await self._sleep(wait)
         elif any(ref.id in self._carrying for ref in run):
+            self._hurry(run)
             await self._sleep()
         elif await self._slot():
             self._seen = frozenset(self._here)
@@ -334,6 +341,12 @@ class Mailbox:
             self._interrupting = False
             if self._unfinished is None:
                 self._give_back_slot()
+
+    def _hurry(self, run: list[Ref]) -> None:
+        """Files wait for a bot that is away, and whoever writes by another one does not wait for that."""
+        if any(ref.address.bot != run[0].address.bot for ref in self._waiting):
+            for ref in run:
+                self._house.porter.hurry(ref.id)
 
     def _patience(self, run: list[Ref], *, whole: bool) -> float:
         patience = coalesce.patience_s(run, whole, self._house.rules.debounce)

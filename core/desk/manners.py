@@ -1,4 +1,4 @@
-"""Small signs that go past the outbox: a pressed button's answer, a reaction on what is being answered.
+"""Small signs that go past the outbox: a pressed button's answer, a reaction on what is being answered, a title.
 
 They are worth nothing when they are late, so nothing of them is stored, and none is tried twice.
 """
@@ -23,12 +23,32 @@ log = structlog.get_logger("frontdesk.desk")
 PATIENCE_S = 10.0
 
 
+class Gestures:
+    """Those that are under way. Lives on the main loop."""
+
+    def __init__(self) -> None:
+        self._signs: set[asyncio.Task[None]] = set()
+
+    def show(self, sign: Awaitable[None]) -> None:
+        """At once, and aside."""
+        task = asyncio.create_task(_shown(sign), name="sign")
+        self._signs.add(task)
+        task.add_done_callback(self._signs.discard)
+
+    def moving(self) -> list[asyncio.Task[None]]:
+        return list(self._signs)
+
+    async def close(self) -> None:
+        for task in self._signs:
+            task.cancel()
+        await asyncio.gather(*self._signs, return_exceptions=True)
+
+
 class Manner:
     """Lives on the main loop."""
 
     def __init__(self, house: House) -> None:
         self._house = house
-        self._signs: set[asyncio.Task[None]] = set()
 
     def see_to(self, batch: Sequence[Inbound], accepted: Accepted) -> None:
         """A batch was stored."""
@@ -44,26 +64,13 @@ class Manner:
         bot = self._house.bots.get(pressed.press.address.bot)
         if bot is not None and isinstance(bot, AnswersPresses):
             said = self._house.notices.say(pressed.said)
-            self._sign(bot.answer(pressed.press, said, over=pressed.over))
+            self._house.gestures.show(bot.answer(pressed.press, said, over=pressed.over))
 
     def _react(self, message: Message) -> None:
         reaction = self._house.policies.manners(message.address.bot).reaction
         bot = self._house.bots.get(message.address.bot)
         if reaction and bot is not None and isinstance(bot, CanReact):
-            self._sign(bot.react(message.address, message.message, reaction))
-
-    def _sign(self, sign: Awaitable[None]) -> None:
-        task = asyncio.create_task(_shown(sign), name="sign")
-        self._signs.add(task)
-        task.add_done_callback(self._signs.discard)
-
-    def moving(self) -> list[asyncio.Task[None]]:
-        return list(self._signs)
-
-    async def close(self) -> None:
-        for task in self._signs:
-            task.cancel()
-        await asyncio.gather(*self._signs, return_exceptions=True)
+            self._house.gestures.show(bot.react(message.address, message.message, reaction))
 
 
 async def _shown(sign: Awaitable[None]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from core.desk import consent, sweep
+from core.desk import consent, moving, sweep
 from core.desk.admit import Admitted, Intent, NothingLeft, admit
 from core.desk.carry_out import Done, Order, carry_out
 from core.desk.coalesce import Ref, ref_of
@@ -26,18 +26,25 @@ from core.store import deliveries
 from core.store.conversations import ConversationId, SessionId
 from core.store.deliveries import Posted
 from core.store.turns import Turn
-from core.vocabulary import Outcome, RowId, TurnId
+from core.vocabulary import Moved, Outcome, RowId, TurnId
 
 log = structlog.get_logger("frontdesk.desk")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unfinished:
-    """An open turn whose agent is to be asked: just admitted, or (`again`) left running by the last process."""
+    """An open turn whose agent is to be asked: just admitted, or (`again`) left running by the last process, with its
+    `preview` and what that says (`shown`), if it is certain."""
 
     admitted: Admitted
     preview: Posted | None = None
+    shown: str | None = None
     again: bool = False
+
+    def there(self, moved: Moved) -> Unfinished:
+        """The same, after a chat got another id."""
+        admitted = replace(self.admitted, turn=moving.turn(self.admitted.turn, moved))
+        return replace(self, admitted=admitted, preview=moving.preview(self.preview, moved))
 
 
 class Owner:
@@ -84,6 +91,8 @@ class Owner:
         self.fence = admitted.conversation.fence
         house.outbox.push(admitted.posted)
         house.live.ended(set(intent.rows) - set(admitted.rows), Outcome.CANCELLED)
+        if admitted.entitled:
+            house.entitle(last.address, admitted.session.title)
         return Unfinished(admitted=admitted)
 
     async def go_on(self, unfinished: Unfinished, listener: Listener) -> None:
@@ -95,8 +104,11 @@ class Owner:
     def set_aside(self, unfinished: Unfinished) -> None:
         """A command ends the turn before it is asked again; recording that command records it."""
         admitted, preview = unfinished.admitted, unfinished.preview
-        shown = preview.text if preview is not None else None
-        ending = Ending(outcome=Outcome.CANCELLED, preview=preview, shown=shown, called=True)
+        wordless = preview is not None and not preview.text
+        reply = (self._house.notices.say("answer_stopped"),) if wordless else ()
+        ending = Ending(
+            outcome=Outcome.CANCELLED, reply=reply, preview=preview, shown=unfinished.shown, called=True
+        )  # fmt: skip
         self._carry, self._carried = (admitted.turn, ending), admitted.rows
 
     async def close(self, *, carry: bool) -> None:
@@ -194,7 +206,18 @@ class Owner:
         if not done.live_on:
             house.live.ended([ref.id])
         house.live.ended(done.closed, Outcome.CANCELLED)
+        house.entitle(ref.address, done.title)
         return done
+
+    def move(self, moved: Moved) -> None:
+        """A chat has another id, in the store already."""
+        if self.turn is not None:
+            self.turn.move(moved)
+        if self._ending is not None:
+            self._ending = replace(self._ending, preview=moving.preview(self._ending.preview, moved))
+        if self._carry is not None:
+            turn, ending = self._carry
+            self._carry = moving.turn(turn, moved), replace(ending, preview=moving.preview(ending.preview, moved))
 
     def abandon(self) -> None:
         """The process ends: nothing is recorded, the next start settles it."""

@@ -7,39 +7,49 @@ stands in the message's row before it is admitted; a process that dies meanwhile
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
 import structlog
 
 from core.agents.speech import Speech, Unheard
+from core.delivery.outbox import Outbox
 from core.desk.full import FullDisk
+from core.desk.hands import Hands
 from core.desk.kinds_of_files import picture_type
 from core.desk.reading import text_of
 from core.errors import BotError, FloodWait, NotSent, StoreError, StoreFull, Unknown
 from core.people.names import storable
 from core.ports import Bot, CanFetch, Clock, Random
 from core.store import inbox
-from core.store.enclosures import Enclosed, Enclosure
+from core.store.enclosures import Enclosure
 from core.store.engine import Store
 from core.store.files import Digest, Incoming
 from core.store.inbox import Waiting
-from core.vocabulary import FileKind, RowId
+from core.vocabulary import BotName, FileKind, RowId
 
 log = structlog.get_logger("frontdesk.desk")
 T = TypeVar("T")
 
-AT_ONCE = 8
-"""Files that are fetched and read at the same time; more wait."""
+FETCHED, OF_A_BOT, OF_A_CONVERSATION = 64, 16, 4
+"""Files that are fetched at the same time: a conversation whose files hang holds up no other one, and a platform that
+gives nothing holds up no other one."""
+READERS, READERS_EACH = 2, 1
+"""Files that are read at the same time, and those of one conversation: each may take a processor and a gigabyte."""
+LISTENERS, LISTENERS_EACH = 8, 2
 FETCH_S = 120.0
-"""All tries to fetch one file."""
+"""All tries to fetch one file, without what passes while others are fetched or its bot is away."""
 READ_S = 30.0
-PIECE_BYTES = 1024 * 1024
+PIECE_BYTES = 256 * 1024
+"""What is gathered of a file before it is written: 16 MiB for all that are fetched."""
 PICTURE_BYTES = 5 * 1024 * 1024 * 3 // 4
 """The most that one picture may have for a model: 5 MiB in base64,
 https://docs.anthropic.com/en/docs/build-with-claude/vision."""
-STORE_PAUSE_S = 1.0
+STORE_PAUSE_S = (1.0, 30.0)
+"""Between two tries to keep a file where there is no room: the first one, and the longest."""
 _NOT_FETCHED = "file_lost"
 
 
@@ -51,73 +61,128 @@ class Bounds:
     file_bytes: int
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reach:
+    """How the porter reaches bots, and people whose files find no room. `outbox` knows which bots are up."""
+
+    bots: Mapping[BotName, Bot]
+    outbox: Outbox
+    full: FullDisk
+
+
 class Porter:
     """Lives on the main loop. `bounds` change with the configuration."""
 
-    def __init__(self, store: Store, clock: Clock, random: Random, full: FullDisk, bounds: Bounds) -> None:
+    def __init__(self, store: Store, clock: Clock, random: Random, reach: Reach, bounds: Bounds) -> None:
         self.bounds = bounds
-        self._full = full
+        self._reach = reach
         self._store = store
         self._clock = clock
         self._random = random
-        self._hands = asyncio.Semaphore(AT_ONCE)
+        self._fetchers = Hands(FETCHED, OF_A_BOT, OF_A_CONVERSATION)
+        self._readers = Hands(READERS, READERS_EACH)
+        self._listeners = Hands(LISTENERS, LISTENERS_EACH)
+        self._hurried: dict[RowId, asyncio.Event] = {}
 
-    async def carry(self, row: RowId, bot: Bot | None) -> None:
+    async def carry(self, row: RowId) -> None:
         """See to all files of a row that waits; returns once each is settled, in the row, for better or worse."""
-        waiting: Waiting | None = None
+        hurried = self._hurried[row] = asyncio.Event()
+        try:
+            await self._carry(row)
+        finally:
+            if self._hurried.get(row) is hurried:  # somebody else may carry it by now
+                del self._hurried[row]
+
+    def hurry(self, row: RowId) -> None:
+        """Somebody waits behind it who came another way: a bot that is away is not waited for (any more)."""
+        if row in self._hurried:
+            self._hurried[row].set()
+
+    async def _carry(self, row: RowId) -> None:
+        waiting = await self._insist(row, None, lambda: self._store.read(lambda tx: inbox.pending(tx, row)))
+        if waiting is None or waiting.enclosed.settled:
+            return
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._until_settled(waiting, file)) for file in waiting.enclosed.files]
+        settled = replace(waiting.enclosed, files=tuple(task.result() for task in tasks))
+        await self._insist(row, waiting, lambda: self._store.write(lambda tx: inbox.enclose(tx, row, settled)))
+
+    async def _insist(self, row: RowId, waiting: Waiting | None, work: Callable[[], Awaitable[T]]) -> T:
+        """Do it again until the store takes it."""
+        pause, longest = STORE_PAUSE_S
         while True:
             try:
-                waiting = await self._store.read(lambda tx: inbox.pending(tx, row))
-                if waiting is None or waiting.enclosed.settled:
-                    return
-                settled = await self._settle(bot, waiting.enclosed)
-                await self._store.write(lambda tx: inbox.enclose(tx, row, settled))  # noqa: B023  # run at once
+                return await work()
             except StoreError as fault:
                 self._store.faults.met("files_not_kept", fault, self._clock.monotonic(), row=row)
                 if isinstance(fault, StoreFull) and waiting is not None:
-                    await self._full.tell(waiting.address, waiting.kind)
-                await self._clock.sleep(STORE_PAUSE_S)
-            else:
-                return
+                    await self._reach.full.tell(waiting.address, waiting.kind)
+            await self._clock.sleep(pause)
+            pause = min(2 * pause, longest)
 
-    async def _settle(self, bot: Bot | None, enclosed: Enclosed) -> Enclosed:
-        """Every file is seen to, whatever becomes of the others. Raises `StoreError`."""
-        found = await asyncio.gather(*(self._file(bot, file) for file in enclosed.files), return_exceptions=True)
-        files = [one for one in found if isinstance(one, Enclosure)]
-        for fault in found:
-            if isinstance(fault, BaseException):
-                raise fault
-        return replace(enclosed, files=tuple(files))
+    async def _until_settled(self, waiting: Waiting, file: Enclosure) -> Enclosure:
+        """Each file by itself: what happens to one neither ends nor repeats the others."""
+        return await self._insist(waiting.id, waiting, lambda: self._settle(waiting, file))
 
-    async def _file(self, bot: Bot | None, file: Enclosure) -> Enclosure:
+    async def _settle(self, waiting: Waiting, file: Enclosure) -> Enclosure:
+        """Raises `StoreError`."""
         if file.settled:
             return file
         if file.attachment.kind is FileKind.VOICE and not self.bounds.speech.hears:
             return replace(file, fault="voice_unheard", settled=True)
-        async with self._hands:
-            fetched = await self._fetch(bot, file)
-            return replace(fetched if fetched.fault else await self._read(fetched), settled=True)
+        fetched = await self._fetch(waiting, file)
+        return replace(fetched if fetched.fault else await self._read(waiting, fetched), settled=True)
 
     # fetching
 
-    async def _fetch(self, bot: Bot | None, file: Enclosure) -> Enclosure:
-        limit = min(self.bounds.file_bytes, bot.capabilities.download_limit_bytes) if bot is not None else 0
+    async def _bot(self, waiting: Waiting) -> Bot | None:
+        """Once it is up; None where it is not waited for."""
+        name, hurried = waiting.address.bot, self._hurried[waiting.id]
+        if self._reach.outbox.is_up(name):
+            return self._reach.bots[name]
+        either = [asyncio.ensure_future(self._reach.outbox.up(name)), asyncio.ensure_future(hurried.wait())]
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in either:
+                one.cancel()
+        return self._reach.bots.get(name) if self._reach.outbox.is_up(name) else None
+
+    async def _fetch(self, waiting: Waiting, file: Enclosure) -> Enclosure:
+        """Try as long as it makes sense. Raises `StoreError`."""
+        left_s, tries = FETCH_S, 0
+        while left_s > 0 and (bot := await self._bot(waiting)) is not None:
+            async with self._fetchers.free(bot.name, waiting.conversation):
+                began = self._clock.monotonic()
+                try:
+                    return await self._try(bot, file, left_s)
+                except (NotSent, Unknown) as trouble:
+                    tries += 1
+                    wait = trouble.wait_s if isinstance(trouble, FloodWait) else min(30.0, 2.0 ** min(tries, 5))
+                except BotError as why:
+                    log.info("file_not_fetched", bot=bot.name, why=str(why))
+                    break
+                except StoreError:
+                    raise
+                except Exception:  # porter: a fault in one bot's fetching loses that file, not its message
+                    log.exception("bot_fault", bot=bot.name)
+                    break
+            if wait < left_s:
+                await self._clock.sleep(wait * self._random.uniform(0.75, 1.25))
+            left_s -= max(wait, self._clock.monotonic() - began)
+        return replace(file, fault=_NOT_FETCHED)
+
+    async def _try(self, bot: Bot, file: Enclosure, left_s: float) -> Enclosure:
+        """Raises `BotError`, `StoreFull`."""
+        limit = min(self.bounds.file_bytes, bot.capabilities.download_limit_bytes)
         told = file.attachment.size
-        if bot is None or not isinstance(bot, CanFetch) or not limit:
+        if not isinstance(bot, CanFetch) or not limit:
             return replace(file, fault=_NOT_FETCHED)
         if told is not None and told > limit:
             return replace(file, fault="file_too_large", size=told, limit=limit)
         try:
-            incoming = await self._within(FETCH_S, self._patiently(bot, file, limit))
+            incoming = await self._within(left_s, self._once(bot, file, limit))
         except TimeoutError:
-            return replace(file, fault=_NOT_FETCHED)
-        except BotError as why:
-            log.info("file_not_fetched", bot=bot.name, why=str(why))
-            return replace(file, fault=_NOT_FETCHED)
-        except StoreError:
-            raise
-        except Exception:  # porter: a fault in one bot's fetching loses that file, not its message
-            log.exception("bot_fault", bot=bot.name)
             return replace(file, fault=_NOT_FETCHED)
         if incoming is None:
             return replace(file, fault="file_too_large", size=told, limit=limit)
@@ -134,78 +199,101 @@ class Porter:
             attachment = replace(attachment, kind=FileKind.FILE)
         return replace(file, attachment=attachment, digest=digest, size=size)
 
-    async def _patiently(self, bot: CanFetch, file: Enclosure, limit: int) -> tuple[Digest, int, bytes] | None:
-        """Its digest, size and first bytes; None if it is too large. Raises `BotError`, `StoreFull`."""
-        tries = 0
-        while True:
-            try:
-                return await self._once(bot, file, limit)
-            except (NotSent, Unknown) as trouble:
-                tries += 1
-                wait = trouble.wait_s if isinstance(trouble, FloodWait) else min(30.0, 2.0 ** min(tries, 5))
-                await self._clock.sleep(wait * self._random.uniform(0.75, 1.25))
-
     async def _once(self, bot: CanFetch, file: Enclosure, limit: int) -> tuple[Digest, int, bytes] | None:
-        incoming = await asyncio.to_thread(self._store.files.receive)
+        """Its digest, size and first bytes; None if it is too large. Raises `BotError`, `StoreFull`."""
+        begun = asyncio.get_running_loop().run_in_executor(None, self._store.files.receive)
         try:
-            held = bytearray()
-            async for piece in bot.fetch(file.attachment):
-                held += piece
-                if incoming.size + len(held) > limit:
-                    return None
-                if len(held) >= PIECE_BYTES:
-                    await asyncio.to_thread(incoming.write, bytes(held))
-                    held.clear()
-            await asyncio.to_thread(incoming.write, bytes(held))
-            return await _keep(incoming)
+            incoming = await asyncio.shield(begun)
+            if not await _received(bot, file, limit, incoming):
+                return None
+            return await asyncio.to_thread(incoming.keep), incoming.size, incoming.head
         finally:
-            incoming.drop()
+            await asyncio.shield(asyncio.ensure_future(_drop(begun)))
 
     # reading
 
-    async def _read(self, file: Enclosure) -> Enclosure:
+    async def _read(self, waiting: Waiting, file: Enclosure) -> Enclosure:
         path = self._store.files.path(file.digest or "")
         if path is None:
-            raise StoreFull("a file that was just kept is gone")
+            raise StoreError("a file that was just kept is gone")
         match file.attachment.kind:
             case FileKind.VOICE:
-                try:
-                    heard = storable(await self.bounds.speech.transcribe(path, file.attachment.media_type))
-                except TimeoutError:
-                    return replace(file, fault="voice_timeout")
-                except Unheard as why:
-                    log.warning("voice_not_heard", why=str(why))
-                    return replace(file, fault="voice_failed")
-                except Exception:  # porter: what the endpoint sent broke its reader; the message goes without
-                    log.exception("voice_fault")
-                    return replace(file, fault="voice_failed")
-                return replace(file, text=heard) if heard else replace(file, fault="voice_empty")
+                async with self._listeners.free(waiting.conversation):
+                    return await self._hear(path, file)
             case FileKind.FILE:
-                with path.open("rb") as stream:
-                    head = stream.read(1024)
-                reading = text_of(path, head, file.attachment.media_type, file.attachment.name)
-                try:
-                    return replace(file, text=await self._within(READ_S, reading))
-                except TimeoutError:
-                    log.info("file_not_read_in_time", size=file.size)
-                    return file
+                async with self._readers.free(waiting.conversation):
+                    return replace(file, text=await self._text(path, file))
             case _:
                 return file
 
-    async def _within(self, seconds: float, work: Awaitable[T]) -> T:
-        """Raises `TimeoutError`."""
-        task = asyncio.ensure_future(work)
-        limit = asyncio.ensure_future(self._clock.sleep(seconds))
+    async def _hear(self, path: Path, file: Enclosure) -> Enclosure:
+        hearing = self.bounds.speech.transcribe(path, file.attachment.media_type)
         try:
-            await asyncio.wait({task, limit}, return_when=asyncio.FIRST_COMPLETED)
+            heard = storable(await self._within(None, hearing))
+        except TimeoutError:
+            return replace(file, fault="voice_timeout")
+        except Unheard as why:
+            log.warning("voice_not_heard", why=str(why))
+            return replace(file, fault="voice_failed")
+        except Exception:  # porter: what the endpoint sent broke its reader; the message goes without
+            log.exception("voice_fault")
+            return replace(file, fault="voice_failed")
+        return replace(file, text=heard) if heard else replace(file, fault="voice_empty")
+
+    async def _text(self, path: Path, file: Enclosure) -> str | None:
+        try:
+            return await self._within(READ_S, text_of(path, file.attachment.media_type, file.attachment.name))
+        except (TimeoutError, OSError) as why:
+            log.info("file_not_read", size=file.size, why=type(why).__name__)
+            return None
+
+    async def _within(self, seconds: float | None, work: Coroutine[None, None, T]) -> T:
+        """Work in a task of its own: what cancels itself there has failed, and cancels nothing else. Raises
+        `TimeoutError`."""
+        task = asyncio.ensure_future(work)
+        limits = [] if seconds is None else [asyncio.ensure_future(self._clock.sleep(seconds))]
+        try:
+            await asyncio.wait([task, *limits], return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 raise TimeoutError
+            if task.cancelled():
+                raise RuntimeError("it has cancelled itself")
             return task.result()
         finally:
-            for one in (task, limit):
+            for one in (task, *limits):
                 one.cancel()
-            await asyncio.gather(task, limit, return_exceptions=True)
+            await asyncio.gather(task, *limits, return_exceptions=True)
 
 
-async def _keep(incoming: Incoming) -> tuple[Digest, int, bytes]:
-    return await asyncio.to_thread(incoming.keep), incoming.size, incoming.head
+async def _pieces(bot: CanFetch, file: Enclosure, most: int) -> AsyncGenerator[bytes, None]:
+    """As they come, gathered to what is worth a write; what is more than wanted comes at once."""
+    held, got = bytearray(), 0
+    coming = bot.fetch(file.attachment)
+    try:
+        async for piece in coming:
+            got += len(piece)
+            held += piece
+            if len(held) >= PIECE_BYTES or got > most:
+                yield bytes(held)
+                held.clear()
+    finally:
+        if isinstance(coming, AsyncGenerator):
+            await coming.aclose()
+    yield bytes(held)
+
+
+async def _received(bot: CanFetch, file: Enclosure, limit: int, incoming: Incoming) -> bool:
+    """False: it is too large."""
+    async with aclosing(_pieces(bot, file, limit)) as pieces:
+        async for piece in pieces:
+            if incoming.size + len(piece) > limit:
+                return False
+            await asyncio.to_thread(incoming.write, piece)
+    return True
+
+
+async def _drop(begun: asyncio.Future[Incoming]) -> None:
+    """Leave nothing of it, also where nobody waits any more for it to have begun."""
+    with suppress(StoreFull):  # it was not begun; whoever wanted it has heard so
+        incoming = await begun
+        await asyncio.to_thread(incoming.drop)

@@ -75,7 +75,7 @@ def _stands(tx: Tx, button: Meaning, role: Role) -> bool:
 def is_somebodys(tx: Tx, press: Press, now: datetime) -> bool:
     """Is it still good, for somebody else or elsewhere?"""
     found = buttons.find(tx, press.data)
-    return found is not None and found.expires_at > now
+    return found is not None and found.expires_at > now and _stands(tx, found, Role.OWNER)
 
 
 def ordered(button: Meaning) -> Ordered | None:

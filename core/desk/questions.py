@@ -10,6 +10,7 @@ from core.desk import consent, offering
 from core.desk.house import House
 from core.desk.offering import Choice, Made, Offered
 from core.desk.record import Told
+from core.store import consents
 from core.store.buttons import Action
 from core.store.consents import Ask
 from core.store.entries import Entry
@@ -34,7 +35,7 @@ async def ask(house: House, turn: Turn, calls: Sequence[tuple[Ask, Entry]], now:
 
 def _buttons(house: House, turn: Turn, ask_: Ask, now: datetime) -> tuple[Made, ...]:
     offered = Offered(
-        question=f"consent:{ask_.id}:{turn.id}", address=turn.address, identity=turn.author,
+        question=consents.question(ask_.id, turn.id), address=turn.address, identity=turn.author,
         conversation=turn.conversation, expires_at=now + consent.EXPIRES_AFTER,
     )  # fmt: skip
     choices = (

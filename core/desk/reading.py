@@ -16,6 +16,8 @@ log = structlog.get_logger("frontdesk.desk")
 MOST_CHARS = 200_000
 """Of one file that an agent is shown; with four characters a token that is 50,000 tokens."""
 _MOST_BYTES = 4 * MOST_CHARS
+HEAD_BYTES = 1024
+"""In which a PDF begins."""
 _LONGEST_BYTES = 4
 """Of one character in UTF-8."""
 _MARKS = {
@@ -28,11 +30,16 @@ _MARKS = {
 CUT = "\n[Only the beginning: the file is longer than what is shown here.]"
 
 
-async def text_of(path: Path, head: bytes, media_type: str, name: str) -> str | None:
-    """None where there is none. It may take as long as `pdf_text` may; cancelling ends that."""
+async def text_of(path: Path, media_type: str, name: str) -> str | None:
+    """None where there is none. It may take as long as `pdf_text` may; cancelling ends that. Raises `OSError`."""
     if is_text(media_type, name):
         return _cut(await asyncio.to_thread(_plain, path))
-    return _cut(await _pdf(path)) if is_pdf(head) else None
+    return _cut(await _pdf(path)) if is_pdf(await asyncio.to_thread(_head, path)) else None
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(HEAD_BYTES)
 
 
 def _cut(text: str | None) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -19,9 +19,9 @@ from core.store.turns import Turn
 from core.vocabulary import Outcome
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Told:
-    """One message of a notice, with its buttons."""
+    """One message, with its buttons."""
 
     text: str
     made: tuple[Made, ...] = ()
@@ -31,8 +31,9 @@ class Told:
 class Ending:
     """How a turn ended. `said` is what was said since the last entry that the turn committed itself; `reply` is the
     whole text as parts for the platform. `asks`: its calls that wait for somebody. `notice` is told after the reply, in
-    the words of `told` if there are any. `at_once`: the first part is committed as `sending`, since the caller holds
-    the chat's lane."""
+    the words of `told` if there are any. `preview` is the message that grew, with what it is to say if there is no
+    reply; `shown` is what it says, None where that is not certain. There is something to say where that is nothing.
+    `at_once`: the first part is committed as `sending`, since the caller holds the chat's lane."""
 
     outcome: Outcome
     said: tuple[Draft, ...] = ()
@@ -50,8 +51,24 @@ class Ending:
     @property
     def stands(self) -> bool:
         """The message that grew already says what it is to say: nothing more is sent for it."""
-        grown = self.preview is not None and self.preview.message is not None and not self.preview.buttons
-        return grown and (not self.reply or self.shown == self.reply[0])
+        if self.preview is None or self.preview.message is None or self.preview.buttons:
+            return False
+        wanted = self.reply[0] if self.reply else self.preview.text
+        return wanted != "" and self.shown == wanted
+
+    @property
+    def notices(self) -> tuple[Told, ...]:
+        """What is told after the reply."""
+        return (self.told or (Told(self.notice),)) if self.notice else ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Piece:
+    """A part of what is said in the end."""
+
+    role: str
+    part: int
+    told: Told
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,42 +125,40 @@ def _drafts(tx: Tx, turn: Turn, ending: Ending) -> list[Draft]:
 
 
 def _post(tx: Tx, turn: Turn, ending: Ending, now: datetime) -> list[Posted]:
-    """The reply's parts, the first one in the preview's place, and the notice behind them."""
+    """The reply's parts and the notice behind them. What there is of a preview becomes the first that is said."""
     posted: list[Posted] = []
-    parts = list(ending.reply)
-    preview = ending.preview
-    if preview is not None:
-        posted += _settle(tx, preview, parts, ending, now)
-    begun = bool(posted) or (preview is not None and preview.message is not None)
-    for number, text in enumerate(parts[1:] if begun else parts, start=2 if begun else 1):
-        first = not posted and not begun and ending.at_once
-        state = deliveries.SENDING if first else deliveries.QUEUED
-        posted.append(deliveries.post(tx, _parcel(turn, deliveries.REPLY, number, text, state), now))
-    for number, told in enumerate(ending.told or (Told(text=ending.notice),) if ending.notice else (), start=1):
-        at_once = ending.at_once and not posted and preview is None
-        state = deliveries.SENDING if at_once else deliveries.QUEUED
-        parcel = _parcel(turn, deliveries.NOTICE, number, told.text, state)
-        posted.append(deliveries.post(tx, replace(parcel, buttons=offering.keep(tx, told.made)), now))
+    pieces = [*_numbered(deliveries.REPLY, map(Told, ending.reply)), *_numbered(deliveries.NOTICE, ending.notices)]
+    preview, at_once = ending.preview, ending.at_once
+    if preview is not None and preview.message is None and not preview.doubtful:
+        deliveries.drop(tx, preview.id)
+    elif preview is not None:
+        own = _Piece(role=deliveries.REPLY, part=1, told=Told(preview.text))
+        first = own if preview.text and not ending.reply else pieces.pop(0)
+        posted += _settle(tx, preview, first, ending, now)
+        at_once = False
+    for piece in pieces:
+        state = deliveries.SENDING if at_once and not posted else deliveries.QUEUED
+        parcel = Parcel(
+            conversation=turn.conversation, turn=turn.id, role=piece.role, part=piece.part, address=turn.address,
+            kind=turn.kind, text=piece.told.text, state=state, buttons=offering.keep(tx, piece.told.made),
+        )  # fmt: skip
+        posted.append(deliveries.post(tx, parcel, now))
     return posted
 
 
-def _settle(tx: Tx, preview: Posted, parts: Sequence[str], ending: Ending, now: datetime) -> list[Posted]:
-    """The message that grew becomes part 1: edited unless it already says that. One without a platform id may not be
-    there, so it counts for nothing. One that nothing replaces keeps what it says."""
-    if preview.message is None:
-        deliveries.drop(tx, preview.id)
-        return []
+def _numbered(role: str, told: Iterable[Told]) -> list[_Piece]:
+    return [_Piece(role=role, part=number, told=one) for number, one in enumerate(told, start=1)]
+
+
+def _settle(tx: Tx, preview: Posted, piece: _Piece, ending: Ending, now: datetime) -> list[Posted]:
+    """The message that grew says this in the end: it is edited unless it does already."""
+    said = replace(
+        preview, role=piece.role, text=piece.told.text, state=deliveries.QUEUED,
+        buttons=offering.keep(tx, piece.told.made),
+    )  # fmt: skip
     if ending.stands:
-        deliveries.settle(tx, preview, ending.shown or preview.text, deliveries.SENDING)
+        deliveries.settle(tx, replace(said, state=deliveries.SENDING))
         deliveries.sent(tx, preview.id, preview.message, now)
         return []
-    text = parts[0] if parts else ending.shown or preview.text
-    deliveries.settle(tx, preview, text, deliveries.QUEUED)
-    return [replace(preview, role=deliveries.REPLY, text=text, state=deliveries.QUEUED, buttons=())]
-
-
-def _parcel(turn: Turn, role: str, part: int, text: str, state: str) -> Parcel:
-    return Parcel(
-        conversation=turn.conversation, turn=turn.id, role=role, part=part, address=turn.address, kind=turn.kind,
-        text=text, state=state,
-    )  # fmt: skip
+    deliveries.settle(tx, said)
+    return [said]

@@ -16,7 +16,7 @@ from core.desk.owner import Unfinished
 from core.desk.record import Ending, close_turn
 from core.desk.refuse import refuse_stale
 from core.desk.router import Router
-from core.service.notices import Notices
+from core.desk.scribe import BREAK
 from core.store import conversations, deliveries, entries, history, inbox, sessions, turns
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
@@ -49,20 +49,21 @@ class _Left:
     conversation: ConversationId | None
 
 
-def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, notices: Notices) -> Unfinished | Settled:
+def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, house: House) -> Unfinished | Settled:
     """Another attempt at a turn whose process died, if nothing of it can have been seen or done; else its honest end.
 
     The attempt is counted here, before its work; the third death ends it.
     """
+    say = house.notices.say
     conversation = conversations.own(tx, turn.conversation, None)
     log_ = entries.of_turn(tx, turn.session, turn.id)
-    preview = deliveries.preview_of(tx, turn.id)
+    preview, shown = _left_standing(house, deliveries.preview_of(tx, turn.id), log_)
     ending = Ending(
-        outcome=Outcome.INTERRUPTED, notice=notices.say("interrupted"), reference=reference, preview=preview,
-        called=True, shown=preview.text if preview is not None else None,
+        outcome=Outcome.INTERRUPTED, notice=say("interrupted"), reference=reference, preview=preview, shown=shown,
+        called=True,
     )  # fmt: skip
     if turn.attempt >= MOST_ATTEMPTS:
-        poison = replace(ending, outcome=Outcome.FAILED, notice=notices.say("poison", reference=reference))
+        poison = replace(ending, outcome=Outcome.FAILED, notice=say("poison", reference=reference))
         return _settle(tx, turn, poison, now)
     said = next((entry for entry in log_ if entry.seq == turn.user_seq), None)
     if said is None or _acted(log_) or deliveries.of_turn(tx, turn.id):  # without its message: an answered call ran
@@ -73,7 +74,7 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, notices: Notices)
         closed = [result_of(call, history.CLOSED_BY_KILL) for call in history.open_calls(log_)]
         mark = Draft(kind=Kind.REWIND, text="attempt", data={"to": turn.user_seq + 1}, turn=turn.id)
         session, _ = entries.append(tx, session, [*closed, mark], now)
-    if preview is not None and preview.message is None:
+    if preview is not None and preview.message is None and not preview.doubtful:
         deliveries.drop(tx, preview.id)
         preview = None
     admitted = Admitted(
@@ -85,7 +86,27 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, notices: Notices)
         rows=tuple(row.id for row in inbox.taken_by(tx, turn.id)),
         posted=(),
     )
-    return Unfinished(admitted=admitted, preview=preview, again=True)
+    return Unfinished(admitted=admitted, preview=preview, shown=shown, again=True)
+
+
+def _left_standing(house: House, preview: Posted | None, log_: Sequence[Entry]) -> tuple[Posted | None, str | None]:
+    """The message that grew, with what it is to say where nothing replaces that; and what it says, None where it has to
+    be edited for it.
+
+    While tools ran it said so, and that is to go: all that was said before is in the log. Of words that came after them
+    the log has none, and the row has their beginning, so they stay as they were read.
+    """
+    if preview is None:
+        return None, None
+    preview = house.outbox.workshop.doubted(preview)
+    log_ = history.for_people(log_)
+    stored = BREAK.join(entry.text.strip() for entry in log_ if entry.kind is Kind.ASSISTANT)
+    before = house.outbox.first_part(preview.address.bot, stored)
+    called = any(entry.kind is Kind.TOOL_CALL for entry in log_)
+    went_on = not history.open_calls(log_) and len(preview.text) > len(before)
+    if not called or went_on:
+        return preview, preview.text
+    return replace(preview, text=before or preview.text), None
 
 
 def _acted(log_: list[Entry]) -> bool:
@@ -131,7 +152,7 @@ async def recover_conversation(house: House, router: Router, conversation: Conve
 async def _take_up(house: House, turn: Turn) -> Unfinished | None:
     """The turn for another attempt; None if it has been settled."""
     reference, now = house.random.token(8), house.clock.now()
-    found = await house.store.write(lambda tx: take_up(tx, turn, reference, now, house.notices))
+    found = await house.store.write(lambda tx: take_up(tx, turn, reference, now, house))
     match found:
         case Unfinished():
             return found

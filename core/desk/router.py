@@ -13,6 +13,7 @@ from core.desk.mailbox import Mailbox
 from core.desk.owner import Unfinished
 from core.store.conversations import ConversationId
 from core.store.inbox import Lane
+from core.vocabulary import Moved
 
 log = structlog.get_logger("frontdesk.desk")
 
@@ -54,6 +55,11 @@ class Router:
         """Their sessions' ends have come; each owner looks for itself."""
         for conversation in conversations:
             self._box(conversation).nominate()
+
+    def move(self, moved: Moved) -> None:
+        """A chat has another id, in the store already."""
+        for box in self._boxes.values():
+            box.move(moved)
 
     @property
     def running(self) -> int:

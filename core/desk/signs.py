@@ -16,6 +16,8 @@ log = structlog.get_logger("frontdesk.turn")
 
 TYPING_AFTER_S = 0.3
 """An answer that comes faster needs no typing sign."""
+WORK_AFTER_S = 1.0
+"""A tool that ends sooner needs no message of its own before the first word."""
 
 
 class Signs:
@@ -26,6 +28,7 @@ class Signs:
         self._begun_s = begun_s
         self._typed_s = float("-inf")
         self._doing = ""
+        self._working_s: float | None = None
         self._task: asyncio.Task[None] | None = None
 
     def look(self, bot: Bot, doing: str, now: float) -> None:
@@ -39,6 +42,15 @@ class Signs:
         elif isinstance(bot, CanType) and every is not None and now - self._typed_s >= every:
             self._typed_s = now
             self._task = asyncio.create_task(_type(bot, self._address), name="typing")
+
+    def works_long(self, bot: Bot, doing: str, now: float) -> bool:
+        """Do tools run for so long that people are told in a message, though nothing has been said yet? Not where the
+        platform itself shows it."""
+        if not doing or isinstance(bot, ShowsWork):
+            self._working_s = None
+        elif self._working_s is None:
+            self._working_s = now
+        return self._working_s is not None and now - self._working_s >= WORK_AFTER_S
 
     def stop(self) -> None:
         if self._task is not None:

@@ -16,7 +16,7 @@ from core.agents.agent import AgentEvent, Answer, DeskTools, Remark, Responded, 
 from core.agents.cache import CachedAgent
 from core.delivery.preview import Beginning, Preview
 from core.delivery.split import is_blank
-from core.desk import consent, offering, questions
+from core.desk import consent, moving, offering, questions
 from core.desk.admit import Admitted
 from core.desk.coalesce import Ref
 from core.desk.house import House
@@ -35,7 +35,17 @@ from core.store.conversations import SessionId
 from core.store.deliveries import Parcel, Posted
 from core.store.entries import Entry, Json, Kind
 from core.store.sql import Tx
-from core.vocabulary import CallClosed, CallOpened, ClientTool, Outcome, RowId, TextDelta, ThinkingDelta, TurnId
+from core.vocabulary import (
+    CallClosed,
+    CallOpened,
+    ClientTool,
+    Moved,
+    Outcome,
+    RowId,
+    TextDelta,
+    ThinkingDelta,
+    TurnId,
+)
 
 log = structlog.get_logger("frontdesk.turn")
 
@@ -232,11 +242,16 @@ class RunningTurn:
         if self._given_up_s is not None and not self.over and now - self._given_up_s > GRACE_S:
             log.error("agent_does_not_stop", turn=self.id)
             self._end()
-        if self._text_s is not None and self._shows and not self._preview.started and now - self._text_s >= BEAT_S:
-            self._preview.show()
         bot = self._house.bots.get(self.turn.address.bot)
-        if bot is not None and not self.over:
-            self._signs.look(bot, self._scribe.doing, now)
+        if bot is None:
+            return
+        doing = self._scribe.doing
+        speaks = self._text_s is not None and now - self._text_s >= BEAT_S
+        if self._shows and not self._preview.started and (self._signs.works_long(bot, doing, now) or speaks):
+            self._preview.show()
+        pace = self._lane.pace
+        if not self.over and pace is not None and not pace.blocked(now):
+            self._signs.look(bot, doing, now)
 
     def stop(self) -> None:
         """End the work; what was said so far stays. An agent that does not stop in time is left to itself: nothing it
@@ -244,6 +259,19 @@ class RunningTurn:
         if self._given_up_s is None and not self.over:
             self._outcome = Outcome.CANCELLED
             self._give_up(self._house.clock.monotonic())
+
+    def move(self, moved: Moved) -> None:
+        """A chat has another id: what this turn still says, goes there."""
+        there = moving.turn(self.turn, moved)
+        if there == self.turn:
+            return
+        self.admitted = replace(self.admitted, turn=there)
+        self._desk.move(there)
+        self._signs.stop()
+        self._signs = Signs(there, self._asked_s)
+        lane, self._lane = self._lane, self._house.outbox.lane(there.address.bot, moved.to, there.kind).lease()
+        self._preview.move(self._lane, _beginning(self._house, self.admitted))
+        lane.let_go()
 
     def abandon(self) -> None:
         """The process ends: nothing is recorded, the next start settles it."""
@@ -269,14 +297,15 @@ class RunningTurn:
         if task.done() and not task.cancelled() and (error := task.exception()) is not None:
             raise error
         await self._scribe.settle()
-        preview = await self._preview.close()
-        text = self.text
+        preview, text = await self._preview.close(), self.text
         if self._outcome is Outcome.SUSPENDED and not self._scribe.waits:
             self._outcome = Outcome.DONE  # there is nothing that anybody could answer
         if self._outcome is Outcome.DONE and is_blank(text):
             self._outcome, self._notice = Outcome.FAILED, self._house.notices.say("agent_empty")
         whole = self._outcome in (Outcome.DONE, Outcome.SUSPENDED) or preview is not None
         reply = await self._house.outbox.parts_aside(self.turn.address.bot, text) if whole else ()
+        if preview is not None and not (preview.text or reply or self._notice or self._outcome is Outcome.SUSPENDED):
+            reply = (self._house.notices.say("answer_stopped"),)
         asks = self._asks() if self._outcome is Outcome.SUSPENDED else []
         wanted = consent.wanted(asks)
         if asks:

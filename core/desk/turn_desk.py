@@ -34,6 +34,10 @@ class TurnDesk:
         self._turn = admitted.turn
         self._fence = admitted.conversation.fence
 
+    def move(self, turn: Turn) -> None:
+        """Its chat has another id."""
+        self._turn = turn
+
     def time(self) -> datetime:
         return self._house.clock.now().astimezone(ZoneInfo(self._house.rules.zone_name))
 
@@ -58,7 +62,9 @@ class TurnDesk:
         bot = house.bots.get(turn.address.bot)
         if bot is None or not bot.capabilities.upload_limit_bytes:
             raise FileRefused("Files can't be sent in this chat.")
-        hand = Hand(roots=tuple(roots), limit=upload_limit(bot, turn.address))
+        hand = Hand(
+            roots=tuple(roots), limit=upload_limit(bot, turn.address), most=bot.capabilities.files_limit
+        )  # fmt: skip
         files = await asyncio.to_thread(take, house.store.files, paths, hand)
         words = storable(caption).strip()
         fits = len(words.encode("utf-16-le")) // 2 <= bot.capabilities.caption_limit

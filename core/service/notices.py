@@ -76,6 +76,7 @@ ENGLISH = {
         "This conversation is too long for the model. /compact sums it up, /reset begins anew. (reference {reference})"
     ),
     "model_filtered": "The provider's content filter stopped this. Try other words. (reference {reference})",
+    "answer_stopped": "(stopped)",
     "answer_cut": "(The answer ends here because it reached the length that it may have. Ask me to go on.)",
     "answer_filtered": "(The provider's content filter ended this answer.)",
     "turn_limit": "That needed more steps than one answer may take, so I stopped. (reference {reference})",
@@ -92,6 +93,7 @@ ENGLISH = {
     "voice_timeout": "Listening to your voice message took too long; please try again, or write.",
     "voice_empty": "I heard nothing in your voice message; please try again, or write.",
     "stale": "I was away: {count} message(|s) here (was|were) too old to act on when I came back. Please ask again.",
+    "thread_gone": "The thread that this belongs to is gone, so it stands here.",
     "unknown_delivery": "My last answer may not have arrived: /again sends it once more.",
     "disk_full": "I can't store messages at the moment (the disk is full), so I can't answer. Please try later.",
     # long conversations

@@ -18,12 +18,13 @@ from pysqlite3 import dbapi2 as sqlite
 
 from core.clock import rfc3339
 from core.errors import StoreCorrupt, StoreError, StoreFull
-from core.store import archive
+from core.store import archive, enclosures
 from core.store.archive import DATABASES, Manifest, Member, Packing, Progress, file_name
 from core.store.damage import has_content
 from core.store.files import FILES
 from core.store.ownership import adopt
 from core.store.postgres import PostgresDatabase
+from core.store.sql import Cursor
 from core.store.sqlite import SqliteDatabase
 from core.store.tables import MIGRATIONS
 
@@ -34,6 +35,9 @@ _PG_TOOLS_S = 3600
 _STEPS = 100_000
 """Of SQLite's virtual machine, between two looks at how far a copy is."""
 _REFERRED = "SELECT DISTINCT digest FROM attachments"
+_WAITING = "SELECT enclosed FROM inbox WHERE state <> 'done' AND enclosed IS NOT NULL"
+_BRINGS_FROM = "0003"
+"""The schema from which on messages that wait have files."""
 _VERSION = f"SELECT version_num FROM {MIGRATIONS}"  # noqa: S608  # a constant of ours
 
 
@@ -56,7 +60,7 @@ class Order:
 
 
 def back_up(database: SqliteDatabase | PostgresDatabase, state: Path, order: Order) -> Manifest:
-    """Copy the database and all files of transcripts into `order.target`, mode 0600, while a desk runs or not.
+    """Copy the database and all files that are kept into `order.target`, mode 0600, while a desk runs or not.
 
     Blocks. It is there whole and read back, or not at all. The database is copied first: every file that its copy
     refers to was on the disk before. Neither configuration nor secrets are in it, nor the lines typed at the terminal.
@@ -116,7 +120,7 @@ def _whole_files(packing: Packing, files: Iterable[Path]) -> Iterable[Member]:
 
 
 def _copy(database: SqliteDatabase | PostgresDatabase, to: Path, progress: Progress) -> tuple[str, set[str]]:
-    """The schema of the copy, and the digests that transcripts refer to."""
+    """The schema of the copy, and the digests that are referred to in it."""
     os.close(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     if isinstance(database, SqliteDatabase):
         return _copy_sqlite(database, to, progress)
@@ -125,14 +129,25 @@ def _copy(database: SqliteDatabase | PostgresDatabase, to: Path, progress: Progr
         cursor = connection.cursor()
         cursor.execute(_VERSION, {})
         version = cursor.fetchone()
-        cursor.execute(_REFERRED, {})
-        return str(version[0] if version else ""), {str(row[0]) for row in cursor.fetchall()}
+        schema = str(version[0] if version else "")
+        return schema, _referred(cursor, schema)
 
 
 def _copy_sqlite(database: SqliteDatabase, to: Path, progress: Progress) -> tuple[str, set[str]]:
     version = _vacuum(database, to, progress)
     with contextlib.closing(sqlite.connect(str(to), isolation_level=None)) as copy:
-        return version, {str(row[0]) for row in copy.execute(_REFERRED)}
+        return version, _referred(copy.cursor(), version)
+
+
+def _referred(cursor: Cursor, schema: str) -> set[str]:
+    """By transcripts, and by messages that wait, which are answered where a restored desk has moved."""
+    cursor.execute(_REFERRED, {})
+    found = {str(row[0]) for row in cursor.fetchall()}
+    if schema >= _BRINGS_FROM:
+        cursor.execute(_WAITING, {})
+        waiting = [enclosures.read(str(row[0])) for row in cursor.fetchall()]
+        found |= {file.digest for one in waiting for file in one.files if file.digest is not None}
+    return found
 
 
 def _vacuum(database: SqliteDatabase, to: Path, progress: Progress) -> str:

@@ -9,6 +9,7 @@ from typing import NewType
 
 from sqlalchemy import select, update
 
+from core.store import buttons
 from core.store.conversations import ConversationId
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import consents, turns
@@ -77,7 +78,6 @@ _LAST_IN = Sql(
     .limit(1)
 )
 _SETTLE = Sql(update(consents).where(_k.id == text("row"), _k.state == "open").values(state=text("to")))
-_CLOSE = Sql(update(consents).where(_k.turn_id == text("turn"), _k.state == "open").values(state="closed"))
 
 
 def _from_row(row: Row) -> Consent:
@@ -127,11 +127,19 @@ def due(tx: Tx, now: datetime, most: int) -> list[Consent]:
     return [_from_row(row) for row in tx.all(_DUE, now=to_us(now), most=most)]
 
 
-def settle(tx: Tx, consent: ConsentId, state: ConsentState) -> None:
-    """Answer it, once: what is not open stays as it is."""
-    tx.run(_SETTLE, row=consent, to=state)
+def question(consent: ConsentId, turn: TurnId) -> str:
+    """What the buttons under a call ask."""
+    return f"consent:{consent}:{turn}"
+
+
+def settle(tx: Tx, consent: Consent, state: ConsentState) -> None:
+    """Answer it, once: what is not open stays as it is. Its buttons are good no more, whoever settles it."""
+    tx.run(_SETTLE, row=consent.id, to=state)
+    buttons.use(tx, question(consent.id, consent.turn))
 
 
 def close(tx: Tx, turn: TurnId) -> None:
     """Nobody is waited for any more in this turn."""
-    tx.run(_CLOSE, turn=turn)
+    for consent in of_turn(tx, turn):
+        if consent.state is ConsentState.OPEN:
+            settle(tx, consent, ConsentState.CLOSED)

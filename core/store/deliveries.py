@@ -2,14 +2,15 @@
 
 `queued -> sending -> sent | failed | unknown`, and back to `queued` when it certainly did not arrive. A preview is
 part 1 of an answer that is still being made: its row is `sending` from before the first send until `record` makes it
-the reply, and holds the platform's id once that is known.
+the reply, and holds the platform's id once that is known. Where the process dies in between, that id is not known
+here, and the part may be doubtful: in the table its id is "" then.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import delete, func, literal, select, union_all, update
@@ -54,7 +55,9 @@ class Parcel:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Posted:
-    """A delivery as stored. `message` is the platform's id where it is known: then sending means editing."""
+    """A delivery as stored. `message` is the platform's id where it is known: then sending means editing. `doubtful`:
+    it may stand there already, saying something else, under an id that only the platform knows. To send it again tells
+    that id; then it is edited."""
 
     id: DeliveryId
     conversation: ConversationId | None
@@ -71,11 +74,15 @@ class Posted:
     created_at: datetime
     buttons: tuple[Button, ...] = ()
     files: tuple[SentFile, ...] = ()
+    doubtful: bool = False
 
 
+_WORDLESS = " "
 _d = deliveries.c
 _UNSENT = _d.state.in_(("queued", "sending"))
 """As the partial indexes are defined: SQLite uses them only for a condition that it can see is theirs."""
+_OUTBOUND = _UNSENT, _d.role != PREVIEW
+"""A preview is its turn's."""
 _IN_THREAD = func.coalesce(_d.thread, "") == text("in_thread")
 _INSERT = insert(
     deliveries, "conversation_id", "turn_id", "role", "part", "bot", "chat", "thread", "reply_to", "kind", "text",
@@ -98,29 +105,28 @@ _LATER = Sql(
     .values(state="queued", not_before=integer("until"), error=text("why"))
 )
 _HOLD = Sql(update(deliveries).where(_d.id == integer("row")).values(message=text("posted")))
+_GROWN = Sql(update(deliveries).where(_d.id == integer("row"), _d.role == PREVIEW).values(text=text("to_text")))
 _SETTLE = Sql(
     update(deliveries)
     .where(_d.id == integer("row"))
     .values(
-        role=text("to_role"), text=text("to_text"), state=text("to"), message=text("posted"), done_at=None, buttons=None
+        role=text("to_role"), text=text("to_text"), state=text("to"), message=text("posted"), done_at=None,
+        attempts=integer("tried"), buttons=text("to_buttons"),
     )
+)  # fmt: skip
+_LEAVE_THREAD = Sql(
+    update(deliveries)
+    .where(*_OUTBOUND, _d.bot == text("of_bot"), _d.chat == text("of_chat"), _d.thread == text("of_thread"))
+    .values(thread=None, reply_to=None, kind=text("to_kind"))
 )
 _DROP = Sql(delete(deliveries).where(_d.id == integer("row")))
 _NEXT = Sql(
     select(deliveries)
-    .where(
-        _d.state.in_(("queued", "sending")), _d.role != PREVIEW,
-        _d.bot == text("bot"), _d.chat == text("chat"), _d.id > integer("after"),
-    )
+    .where(*_OUTBOUND, _d.bot == text("bot"), _d.chat == text("chat"), _d.id > integer("after"))
     .order_by(_d.id)
     .limit(count("most"))
-)  # fmt: skip
-_CHATS = Sql(
-    select(_d.bot, _d.chat)
-    .where(_d.state.in_(("queued", "sending")), _d.role != PREVIEW)
-    .group_by(_d.bot, _d.chat)
-    .order_by(func.min(_d.id))
 )
+_CHATS = Sql(select(_d.bot, _d.chat).where(*_OUTBOUND).group_by(_d.bot, _d.chat).order_by(func.min(_d.id)))
 _LEFT_SENDING = Sql(select(deliveries).where(_UNSENT, _d.state == "sending"))
 _FAIL_CHAT = Sql(
     update(deliveries)
@@ -132,13 +138,7 @@ _OF_TURN = Sql(select(deliveries).where(_d.turn_id == text("turn"), _d.role == R
 _NOTICE_WAITS = Sql(
     select(func.count())
     .select_from(deliveries)
-    .where(
-        _d.state.in_(("queued", "sending")),
-        _d.role == UNKNOWN_NOTICE,
-        _d.bot == text("bot"),
-        _d.chat == text("chat"),
-        _IN_THREAD,
-    )
+    .where(_UNSENT, _d.role == UNKNOWN_NOTICE, _d.bot == text("bot"), _d.chat == text("chat"), _IN_THREAD)
 )
 _UNKNOWN_IN = Sql(
     select(deliveries)
@@ -151,17 +151,11 @@ _SETTLED = Sql(
     .values(state="failed", error="asked_again", done_at=integer("at"))
 )
 _UNSENT_IN = Sql(
-    select(func.count())
-    .select_from(deliveries)
-    .where(_d.state.in_(("queued", "sending")), _d.conversation_id == integer("conversation"))
+    select(func.count()).select_from(deliveries).where(_UNSENT, _d.conversation_id == integer("conversation"))
 )
 _UNSENT_CHATS = Sql(
-    select(_d.bot, _d.chat, _d.kind)
-    .where(
-        _d.state.in_(("queued", "sending")), _d.role != PREVIEW, _d.conversation_id == integer("conversation")
-    )
-    .distinct()
-)  # fmt: skip
+    select(_d.bot, _d.chat, _d.kind).where(*_OUTBOUND, _d.conversation_id == integer("conversation")).distinct()
+)
 _COUNTS = Sql(
     union_all(
         select(literal("queued").label("state"), func.count().label("n")).where(_UNSENT, _d.state == "queued"),
@@ -202,14 +196,15 @@ def _from_row(row: Row) -> Posted:
         part=row.integer("part"),
         address=address_of(row, row.text_or_none("reply_to")),
         kind=ChatKind(row.text("kind")),
-        text=row.text("text"),
+        text="" if (said := row.text("text")) == _WORDLESS else said,
         state=row.text("state"),
-        message=None if message is None else MessageId(message),
+        message=MessageId(message) if message else None,
         attempts=row.integer("attempts"),
         not_before=row.time_or_none("not_before"),
         created_at=row.time("created_at"),
         buttons=_buttons(row.text_or_none("buttons")),
         files=_files(row.text_or_none("files")),
+        doubtful=message == "",
     )
 
 
@@ -225,14 +220,20 @@ def _written(values: Sequence[Button] | Sequence[SentFile]) -> str | None:
     return json.dumps([asdict(one) for one in values]) if values else None
 
 
+def _words(said: str, files: Sequence[SentFile]) -> str:
+    """Files without words get a blank, so that the index of what can still be read there has their names too."""
+    return said or (_WORDLESS if files else "")
+
+
 def post(tx: Tx, parcel: Parcel, at: datetime) -> Posted:
     """Store one part; it is sent after everything stored before it for its chat."""
     address = parcel.address
     made = tx.number(
         _INSERT, conversation_id=parcel.conversation, turn_id=parcel.turn, role=parcel.role, part=parcel.part,
         bot=address.bot, chat=address.chat, thread=address.thread, reply_to=address.reply_to, kind=parcel.kind,
-        text=parcel.text, state=parcel.state, attempts=int(parcel.state == SENDING), created_at=to_us(at),
-        buttons=_written(parcel.buttons), files=_written(parcel.files),
+        text=_words(parcel.text, parcel.files), state=parcel.state,
+        attempts=int(parcel.state == SENDING), created_at=to_us(at), buttons=_written(parcel.buttons),
+        files=_written(parcel.files),
     )  # fmt: skip
     return Posted(
         id=DeliveryId(made), conversation=parcel.conversation, turn=parcel.turn, role=parcel.role, part=parcel.part,
@@ -288,9 +289,33 @@ def hold(tx: Tx, delivery: DeliveryId, message: MessageId) -> None:
     tx.run(_HOLD, row=delivery, posted=message)
 
 
-def settle(tx: Tx, preview: Posted, said: str, state: str, role: str = REPLY) -> None:
-    """The preview becomes part 1 of what is said in the end: an edit if its platform id is known."""
-    tx.run(_SETTLE, row=preview.id, to_role=role, to_text=said, to=state, posted=preview.message)
+def grown(tx: Tx, preview: DeliveryId, said: str) -> None:
+    """What a preview says by now; nothing where it is one no more."""
+    tx.run(_GROWN, row=preview, to_text=said)
+
+
+def settle(tx: Tx, posted: Posted) -> None:
+    """Make the row be this: a preview becomes part 1 of what is said in the end, an edit a send or the other way."""
+    message = "" if posted.doubtful and posted.message is None else posted.message
+    tx.run(
+        _SETTLE, row=posted.id, to_role=posted.role, to_text=_words(posted.text, posted.files), to=posted.state,
+        posted=message, tried=posted.attempts, to_buttons=_written(posted.buttons),
+    )  # fmt: skip
+
+
+def in_chat(posted: Posted) -> Posted:
+    """The part without its thread."""
+    address = replace(posted.address, thread=None, reply_to=None)
+    kind = ChatKind.GROUP if posted.kind is ChatKind.THREAD else posted.kind
+    return replace(posted, address=address, kind=kind)
+
+
+def leave_thread(tx: Tx, posted: Posted) -> None:
+    """What waits for this part's thread goes to the chat, as `in_chat`."""
+    address = posted.address
+    tx.run(
+        _LEAVE_THREAD, of_bot=address.bot, of_chat=address.chat, of_thread=address.thread, to_kind=in_chat(posted).kind
+    )  # fmt: skip
 
 
 def drop(tx: Tx, delivery: DeliveryId) -> None:

@@ -46,6 +46,11 @@ class Enclosed:
 NOTHING = Enclosed()
 
 
+def kind_named(name: str) -> FileKind:
+    """What another version knows by a kind of its own is a file like any other."""
+    return FileKind(name) if name in set(FileKind) else FileKind.FILE
+
+
 def enclosed_of(message: Message) -> Enclosed:
     """As it came."""
     if not message.attachments and message.quote is None:
@@ -97,7 +102,7 @@ def read(kept: str | None) -> Enclosed:
 def _enclosure(told: dict[str, str]) -> Enclosure:
     size, digest, sized, limit = told.get("told"), told.get("digest"), told.get("size"), told.get("limit")
     file = Attachment(
-        kind=FileKind(told["kind"]), ref=told.get("ref", ""), name=told.get("name", ""),
+        kind=kind_named(told["kind"]), ref=told.get("ref", ""), name=told.get("name", ""),
         media_type=told.get("media_type", ""), size=None if size is None else int(size),
     )  # fmt: skip
     return Enclosure(

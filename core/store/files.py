@@ -42,25 +42,12 @@ class Files:
         if path.exists():
             path.touch()  # somebody needs it anew, so that no chore takes it away meanwhile
             return digest
+        incoming = self.receive()
         try:
-            self._write(path, data)
-        except OSError as error:
-            raise StoreFull(f"a file of {len(data)} bytes can't be kept: {error.strerror}") from error
-        return digest
-
-    def _write(self, path: Path, data: bytes) -> None:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}.{id(data)}")
-        try:
-            with partial.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.rename(path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-        _sync(path.parent)
+            incoming.write(data)
+            return incoming.keep()
+        finally:
+            incoming.drop()
 
     def receive(self) -> Incoming:
         """Begin to keep a file that comes in pieces. Raises `StoreFull`."""

@@ -169,7 +169,7 @@ def _sent(row: Row) -> Sent:
         bot=row.text("bot"),
         chat=row.text("chat"),
         state=row.text("state"),
-        message=row.text_or_none("message"),
+        message=row.text_or_none("message") or None,
         attempts=row.integer("attempts"),
         not_before=row.time_or_none("not_before"),
         error=row.text_or_none("error"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import func, literal, select, update
-from sqlalchemy.sql.elements import ClauseElement
+from sqlalchemy import Table, delete, func, literal, select, update
+from sqlalchemy.sql.elements import ClauseElement, ColumnElement
 
 from core.store import conversations
 from core.store.conversations import Conversation, ConversationId
 from core.store.sql import Sql, Tx, insert, integer, text, to_us
-from core.store.tables import buttons, deliveries, inbox, keys, moves
+from core.store.tables import buttons, consents, deliveries, inbox, keys, moves, turns
 from core.store.tables import conversations as conversations_table
 from core.vocabulary import BotName, ChatId
 
@@ -35,26 +35,26 @@ _READDRESS = Sql(
 )  # fmt: skip
 
 
+def _there(table: Table) -> ColumnElement[bool]:
+    """The rows of the old id."""
+    return (table.c.bot == text("of_bot")) & (table.c.chat == text("of_chat"))
+
+
+_d = deliveries.c
+_unsent = _d.state.in_(("queued", "sending")) & _there(deliveries)
+_open = turns.c.state.in_(("running", "suspended")) & _there(turns)
+"""As the partial indexes are defined: SQLite uses one only for a condition that it can see is its own."""
 _FORWARD = (
-    Sql(
-        update(inbox)
-        .where(inbox.c.state != "done", inbox.c.bot == text("of_bot"), inbox.c.chat == text("of_chat"))
-        .values(chat=text("to"))
-    ),
-    Sql(
-        update(deliveries)
-        .where(
-            deliveries.c.state.in_(("queued", "sending")), deliveries.c.bot == text("of_bot"),
-            deliveries.c.chat == text("of_chat"),
-        )
-        .values(chat=text("to"))
-    ),
-    Sql(
-        update(buttons)
-        .where(buttons.c.bot == text("of_bot"), buttons.c.chat == text("of_chat"))
-        .values(chat=text("to"))
-    ),
-)  # fmt: skip
+    Sql(update(inbox).where(inbox.c.state != "done", _there(inbox)).values(chat=text("to"), message=None)),
+    Sql(update(consents).where(consents.c.turn_id.in_(select(turns.c.id).where(_open))).values(chat=text("to"))),
+    Sql(update(turns).where(_open).values(chat=text("to"), reply_to=None)),
+    Sql(delete(deliveries).where(_unsent, _d.state == "sending", _d.role == "preview", _d.message != "")),
+    Sql(update(deliveries).where(_unsent, _d.state == "queued").values(chat=text("to"), reply_to=None, message=None)),
+    Sql(update(deliveries).where(_unsent, _d.state == "sending").values(chat=text("to"), reply_to=None)),
+    Sql(update(buttons).where(_there(buttons)).values(chat=text("to"))),
+)
+"""No message of the old id is known under the new one: nothing replies to it, and an answer that grew there, or was to
+replace what stands there, is sent anew."""
 
 
 def note(tx: Tx, bot: BotName, chat: ChatId, was: ChatId, at: datetime) -> None:
@@ -94,6 +94,6 @@ def readdress(tx: Tx, conversation: ConversationId, chat: ChatId) -> Conversatio
 
 
 def forward(tx: Tx, bot: BotName, was: ChatId, chat: ChatId) -> None:
-    """What waits for the chat, in or out, waits under its new id; buttons in it are pressed there."""
+    """What waits for the chat or runs in it, in or out, goes on under its new id; buttons in it are pressed there."""
     for sql in _FORWARD:
         tx.run(sql, of_bot=bot, of_chat=was, to=chat)

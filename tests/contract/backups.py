@@ -12,15 +12,17 @@ from pathlib import Path
 
 from pysqlite3 import dbapi2 as sqlite
 
-from core.store import attachments, checks, conversations, entries, facts
+from core.store import attachments, checks, conversations, entries, facts, inbox
 from core.store.archive import Manifest
 from core.store.backup import Order, back_up
+from core.store.enclosures import Enclosed, Enclosure
 from core.store.engine import Store
 from core.store.files import Digest
 from core.store.open import DATABASE_FILE, database_at, open_store
 from core.store.restore import Restored, restore
 from core.store.sql import Tx
-from tests.contract.scenes import NOW, begin, converse, say
+from core.vocabulary import Attachment, FileKind
+from tests.contract.scenes import NOW, arrive, begin, converse, say
 
 MADE = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -62,6 +64,31 @@ class Place:
         asyncio.run(store.write(unit))
         store.close()
         return digest
+
+    def bring(self, data: bytes) -> Digest:
+        """A message waits, with a file that has been fetched."""
+        store = self.open()
+        digest = store.files.put(data)
+        file = Attachment(kind=FileKind.FILE, ref="r", name="a.txt", media_type="text/plain", size=len(data))
+        brought = Enclosed(files=(Enclosure(attachment=file, digest=digest, size=len(data), settled=True),))
+
+        def unit(tx: Tx) -> None:
+            row = arrive(tx, converse(tx), "waits")
+            assert row is not None
+            inbox.enclose(tx, row, brought)
+
+        asyncio.run(store.write(unit))
+        store.close()
+        return digest
+
+    def brought(self) -> list[bytes | None]:
+        """What the files of messages that wait hold."""
+        store = self.open()
+        try:
+            waiting = asyncio.run(store.read(lambda tx: inbox.pending_after(tx, 0, 100)))
+            return [store.files.get(file.digest or "") for row in waiting for file in row.enclosed.files]
+        finally:
+            store.close()
 
     def words(self) -> list[str]:
         """What was said in all sessions; the store is sound."""

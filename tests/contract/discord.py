@@ -195,6 +195,11 @@ class World:
         made = settings_for(self.server, **settings)
         return DiscordBot(NAME, settings=made, clock=self.clock, random=NoChance(), patience=SOON)
 
+    def patient(self) -> DiscordBot:
+        """A bot that waits for an answer longer than any test does."""
+        made, patience = settings_for(self.server), replace(SOON, answer_s=10 * PATIENCE_S, glance_s=0.1)
+        return DiscordBot(NAME, settings=made, clock=self.clock, random=NoChance(), patience=patience)
+
     def haunt(self, channel: Channel, *, thread: Channel | None = None, kind: ChatKind | None = None) -> None:
         """People have talked with the bot there, long ago."""
         kind = kind or (ChatKind.DIRECT if channel.guild_id is None else ChatKind.GROUP)
@@ -208,7 +213,10 @@ class World:
     def delivery(self, said: Message, text: str, **more: Unpack[DeliveryOptions]) -> Delivery:
         """An answer to something that was said."""
         self._deliveries += 1
-        return Delivery(id=DeliveryId(self._deliveries), address=said.address, kind=said.kind, text=text, **more)
+        return Delivery(
+            id=DeliveryId(self._deliveries), address=said.address, kind=said.kind, text=text,
+            answers=said.address.reply_to, **more,
+        )  # fmt: skip
 
     async def wait(self, holds: Callable[[], bool]) -> None:
         await self.server.until(holds, timeout_s=PATIENCE_S)

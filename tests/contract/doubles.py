@@ -132,6 +132,8 @@ class RecordingDesk(Barrier):
         self.waiting = 0
         self.most_waiting = 0
         self.choices: list[Choice] = []
+        self.unheard: set[str] = set()
+        """The ids of people whom nobody hears."""
         self.haunted: list[Haunt] = []
         self.notes: dict[str, str] = {}
         self.stale_before = datetime(2000, 1, 1, tzinfo=UTC)
@@ -173,6 +175,9 @@ class RecordingDesk(Barrier):
 
     async def complete(self, principal: Principal, command: str, typed: str) -> Sequence[Choice]:
         return self.choices
+
+    async def hears(self, principal: Principal) -> bool:
+        return principal.sender.user not in self.unheard
 
     async def haunts(self, bot: BotName, most: int) -> Sequence[Haunt]:
         return self.haunted[:most]

@@ -84,6 +84,21 @@ def test_a_file_that_is_gone_is_named_and_one_that_is_damaged_stops_it(here: Pla
     assert not (tmp_path / "two.tar").exists()
 
 
+def test_files_of_messages_that_wait_are_in_it(place: Place, tmp_path: Path) -> None:
+    digest = place.bring(b"what somebody sent")
+    made = place.back_up(tmp_path / "one.tar")
+    assert ([file.sha256 for file in made.files], made.missing) == ([digest], ())
+    (place.state / FILES / digest[:2] / digest).unlink()
+    place.restore(tmp_path / "one.tar")
+    assert place.brought() == [b"what somebody sent"]
+
+
+def test_one_of_them_that_is_gone_is_named(place: Place, tmp_path: Path) -> None:
+    digest = place.bring(b"what somebody sent")
+    (place.state / FILES / digest[:2] / digest).unlink()
+    assert place.back_up(tmp_path / "one.tar").missing == (digest,)
+
+
 def test_a_damaged_store_makes_no_backup(here: Place, tmp_path: Path) -> None:
     here.fill("one")
     spoil(here)

@@ -14,15 +14,43 @@ from core.desk.intake import Terms, accept
 from core.desk.moving import move
 from core.people.access import Access
 from core.service.notices import Notices
-from core.store import buttons, conversations, moves, owners, people, sessions
+from core.store import (
+    buttons,
+    consents,
+    conversations,
+    deliveries,
+    inbox,
+    moves,
+    owners,
+    people,
+    sessions,
+    turns,
+)
 from core.store.buttons import Action, Meaning
 from core.store.checks import check
+from core.store.consents import ConsentId
 from core.store.conversations import ConversationId, SessionId
+from core.store.deliveries import Parcel, Posted
 from core.store.engine import Store
+from core.store.inbox import Fate
 from core.store.people import Person, Role
 from core.store.sql import Tx
-from core.vocabulary import Address, BotName, ChatId, ChatKind, EventId, Moved, Press, Sender, UserId, Verdict
-from tests.contract.scenes import LATER, NOW, begin, converse
+from core.vocabulary import (
+    Address,
+    BotName,
+    ChatId,
+    ChatKind,
+    EventId,
+    MessageId,
+    Moved,
+    Press,
+    RowId,
+    Sender,
+    TurnId,
+    UserId,
+    Verdict,
+)
+from tests.contract.scenes import LATER, NOW, address, arrive, begin, converse, open_turn
 
 BOT = BotName("telegram")
 ONE = Meaning(
@@ -152,6 +180,55 @@ async def moved(store: Store, was: str, to: str) -> int:
 
 async def leads(store: Store, key: str) -> ConversationId | None:
     return await store.read(lambda tx: conversations.find(tx, key))
+
+
+async def test_what_waits_runs_and_goes_out_moves_without_the_messages_of_the_old_id(store: Store) -> None:
+    def unit(tx: Tx) -> tuple[RowId | None, TurnId, ConversationId]:
+        conversation = converse(tx)
+        session = begin(tx, conversation, "s1")
+        done = arrive(tx, conversation, "1")
+        assert done is not None
+        inbox.finish(tx, done, Fate.ANSWERED, NOW)
+        row, turn = arrive(tx, conversation, "2"), open_turn(tx, session)
+        parcel = Parcel(
+            conversation=conversation, turn=turn, role=deliveries.PREVIEW, part=1, text="x", state=deliveries.SENDING,
+            address=replace(address("7"), reply_to=MessageId("2")), kind=ChatKind.GROUP,
+        )  # fmt: skip
+        for message in (None, "55"):
+            made = deliveries.post(tx, parcel, NOW)
+            if message is not None:
+                deliveries.hold(tx, made.id, MessageId(message))
+        edit = deliveries.post(tx, replace(parcel, role=deliveries.REPLY), NOW)
+        deliveries.settle(tx, replace(edit, state=deliveries.QUEUED, message=MessageId("56"), attempts=1))
+        sent = deliveries.post(tx, replace(parcel, role=deliveries.NOTICE), NOW)
+        deliveries.sent(tx, sent.id, MessageId("57"), NOW)
+        ask = consents.Ask(id=ConsentId("C1"), call="1", waits=consents.Waits.CONSENT)
+        consents.open_(tx, turns.get(tx, turn), ask, NOW, LATER)
+        return row, turn, conversation
+
+    row, turn, conversation = await store.write(unit)
+    await moved(store, "7", "-9")
+
+    def look(tx: Tx) -> None:
+        waiting, running = inbox.pending(tx, row or RowId(0)), turns.get(tx, turn)
+        assert waiting is not None
+        assert [waiting.address, running.address] == [replace(address("-9"), reply_to=None)] * 2
+        assert [one.message for one in (waiting,)] == [None]
+        left = {one.role: one for one in (*deliveries.left_sending(tx), *unsent(tx, "-9"))}
+        assert {role: (one.address.chat, one.address.reply_to, one.message) for role, one in left.items()} == {
+            deliveries.PREVIEW: ("-9", None, None), deliveries.REPLY: ("-9", None, None),
+        }  # fmt: skip
+        assert len(deliveries.left_sending(tx)) == 1
+        assert unsent(tx, "7") == []
+        assert consents.last_in(tx, address("-9"), NOW) is not None
+        assert consents.last_in(tx, address("7"), NOW) is None
+        assert deliveries.unsent_in(tx, conversation) == 2
+
+    await store.read(look)
+
+
+def unsent(tx: Tx, chat: str) -> list[Posted]:
+    return deliveries.unsent(tx, BOT, ChatId(chat), after=0, most=9)
 
 
 async def test_all_keys_of_a_chat_move_and_no_others(store: Store) -> None:

@@ -46,6 +46,7 @@ class Shown:
     delivery: DeliveryId
     thread: ThreadId | None
     reply_to: MessageId | None
+    answers: MessageId | None
     texts: list[str]
 
     @property
@@ -145,6 +146,7 @@ class FakeBot:
                 delivery=delivery.id,
                 thread=delivery.address.thread,
                 reply_to=delivery.address.reply_to,
+                answers=delivery.answers,
                 texts=[delivery.text],
             )
         )

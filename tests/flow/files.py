@@ -142,7 +142,8 @@ class FilingBot(GrowingBot):
         names = ", ".join(file.name for file in delivery.files)
         shown = Shown(
             id=MessageId(str(self._ids)), delivery=delivery.id, thread=delivery.address.thread,
-            reply_to=delivery.address.reply_to, texts=[f"<{names}> {delivery.text}".rstrip()],
+            reply_to=delivery.address.reply_to, answers=delivery.answers,
+            texts=[f"<{names}> {delivery.text}".rstrip()],
         )  # fmt: skip
         self.chats.setdefault(delivery.address.chat, []).append(shown)
         return shown.id

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from core.desk.porter import AT_ONCE, FETCH_S
+from core.desk.porter import FETCH_S, FETCHED, OF_A_BOT, OF_A_CONVERSATION, READ_S
 from core.errors import BotError, BotRejected, FloodWait, NotSent, Rejected, Unknown
-from core.vocabulary import Attachment, Capabilities, FileKind, TextUnit, Verdict
+from core.vocabulary import Attachment, BotName, Capabilities, FileKind, TextUnit, Verdict
 from tests.flow.conftest import Furnish
 from tests.flow.files import (
     FilingBot,
@@ -39,13 +40,7 @@ async def filing(furnish: Furnish) -> House:
     "error",
     [
         BotError("no"), BotRejected("token"), Rejected("file_id"), ValueError("odd"), KeyError("odd"), OSError("odd"),
-        TimeoutError(), RecursionError(), MemoryError(), StopIteration(),
-        pytest.param(
-            asyncio.CancelledError(),
-            marks=pytest.mark.xfail(
-                strict=True, reason="porter: what cancels itself cancels the carrying, and is lost without a word"
-            ),
-        ),
+        TimeoutError(), RecursionError(), MemoryError(), StopIteration(), asyncio.CancelledError(),
     ],
     ids=lambda error: type(error).__name__,
 )  # fmt: skip
@@ -132,22 +127,95 @@ async def test_no_more_than_a_few_are_fetched_at_the_same_time(filing: House) ->
         bot.holds(f"f{number}", f"{number}".encode()).gate = gate
         files.append(file(f"f{number}", name=f"{number}.txt"))
     said = await bring(filing, "all", *files)
-    assert bot.open_fetches == AT_ONCE
+    assert bot.open_fetches == OF_A_CONVERSATION
     gate.set()
     await filing.ended(said)
     assert bot.open_fetches == 0
     assert len(await attached(filing)) == 30
 
 
-@pytest.mark.xfail(strict=True, reason="porter: eight files that hang hold up every file of every other conversation")
 async def test_files_that_hang_hold_up_no_other_conversation(filing: House) -> None:
     bot = bot_of(filing)
-    for number in range(AT_ONCE):
+    for number in range(OF_A_CONVERSATION):
         bot.holds(f"f{number}").gate = asyncio.Event()
-    await bring(filing, "hangs", *(file(f"f{number}") for number in range(AT_ONCE)), user="8")
+    await bring(filing, "hangs", *(file(f"f{number}") for number in range(OF_A_CONVERSATION)), user="8")
     bot.holds("d", b"words")
     await bring(filing, "read", file("d", name="a.txt"), user="9")
     assert filing.stage.texts == ["read\n[file a.txt]"]
+
+
+async def hangs(house: House, user: int, bot: str = "main") -> None:
+    """Somebody sends more files than are fetched at once for one conversation, and nothing of any comes."""
+    files = [file(f"{user}-{number}") for number in range(OF_A_CONVERSATION + 1)]
+    for one in files:
+        filing_bot(house, bot).holds(one.ref).gate = asyncio.Event()
+    await bring(house, "hangs", *files, user=f"{user}", bot=bot)
+
+
+def filing_bot(house: House, name: str) -> FilingBot:
+    bot = house.bots[BotName(name)]
+    assert isinstance(bot, FilingBot)
+    return bot
+
+
+async def test_a_platform_that_gives_nothing_holds_up_no_other_platform(furnish: Furnish) -> None:
+    house = await furnish(FilingBot("main"), FilingBot("other"))
+    for user in range(100, 100 + FETCHED // OF_A_CONVERSATION + 1):
+        await hangs(house, user)
+    assert filing_bot(house, "main").open_fetches == OF_A_BOT
+    filing_bot(house, "other").holds("d", b"words")
+    await bring(house, "read", file("d", name="a.txt"), user="9", bot="other")
+    assert house.stage.texts == ["read\n[file a.txt]"]
+
+
+async def test_all_platforms_together_have_a_bound(furnish: Furnish) -> None:
+    names = [f"bot{number}" for number in range(FETCHED // OF_A_BOT + 2)]
+    house = await furnish(*(FilingBot(name) for name in names))
+    for name in names:
+        for user in range(100, 100 + OF_A_BOT // OF_A_CONVERSATION):
+            await hangs(house, user, name)
+    assert sum(filing_bot(house, name).open_fetches for name in names) == FETCHED
+
+
+async def test_files_that_take_long_to_read_hold_up_nobody_elses(
+    filing: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+
+    async def text_of(path: Path, media_type: str, name: str) -> str:
+        begun.append(name)
+        if name != "quick.pdf":
+            await asyncio.Event().wait()
+        return "words"
+
+    monkeypatch.setattr("core.desk.porter.text_of", text_of)
+    for name in ("1.pdf", "2.pdf", "quick.pdf"):
+        bot_of(filing).holds(name, b"%PDF-")
+    await bring(filing, "long", file("1.pdf", name="1.pdf"), file("2.pdf", name="2.pdf"), user="8")
+    await bring(filing, "read", file("quick.pdf", name="quick.pdf"), user="9")
+    assert begun == ["1.pdf", "quick.pdf"]
+    assert filing.stage.texts == ["read\n[file quick.pdf]"]
+    await filing.advance(2 * READ_S)
+    assert begun == ["1.pdf", "quick.pdf", "2.pdf"]
+    assert filing.stage.texts[1:] == ["long\n[file 1.pdf]\n[file 2.pdf]"]
+
+
+async def test_what_waits_for_another_try_holds_up_nothing(filing: House) -> None:
+    bot = bot_of(filing)
+    refs = [f"f{number}" for number in range(OF_A_CONVERSATION + 1)]
+    for ref in refs:
+        bot.holds(ref, b"words").faults.append(FloodWait(50))
+    bot.sources[refs[-1]].faults.clear()
+    await bring(filing, "all", *(file(ref, name=f"{ref}.txt") for ref in refs))
+    assert [bot.sources[ref].given for ref in refs] == [*[0] * OF_A_CONVERSATION, len(b"words")]
+    await filing.advance(60)
+    assert len(await attached(filing)) == len(refs)
+
+
+async def test_a_flood_wait_that_is_longer_than_all_tries_is_told_at_once(filing: House) -> None:
+    bot_of(filing).holds("d", b"some words").faults.append(FloodWait(FETCH_S))
+    await bring(filing, "read", file("d", name="a.txt"))
+    assert filing.stage.texts == ["read\n[file a.txt: not received]"]
 
 
 async def test_a_file_that_hangs_holds_up_no_words_of_others_and_no_commands(filing: House) -> None:

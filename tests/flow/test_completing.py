@@ -6,7 +6,7 @@ import pytest
 
 from core.desk.completing import MOST, SHOWN_CHARS
 from core.ports import Choice, Principal
-from core.vocabulary import Address, BotName, ChatId, ChatKind, Sender, UserId
+from core.vocabulary import Address, BotName, ChatId, ChatKind, Sender, ThreadId, UserId
 from tests.flow.asking import verb
 from tests.flow.bot import AdminBot
 from tests.flow.conftest import Furnish
@@ -16,11 +16,16 @@ from tests.flow.test_choosing import model_agent
 PAIRED: dict[str, object] = {"access": {"direct": "allow", "allow": ["telegram:7", "telegram:8"]}}
 
 
-def principal(user: str | None = "7", chat: str | None = None, *, bot: str = "main") -> Principal:
+def principal(
+    user: str | None = "7", chat: str | None = None, *, bot: str = "main", thread: str | None = None, within: str = ""
+) -> Principal:
     place = chat if chat is not None else user or ""
     kind = ChatKind.GROUP if place.startswith("-") else ChatKind.DIRECT
     sender = Sender(user=None if user is None else UserId(user), name="x")
-    return Principal(address=Address(bot=BotName(bot), chat=ChatId(place)), kind=kind, sender=sender)
+    address = Address(bot=BotName(bot), chat=ChatId(place), thread=None if thread is None else ThreadId(thread))
+    return Principal(
+        address=address, kind=kind if thread is None else ChatKind.THREAD, sender=sender, within=within
+    )  # fmt: skip
 
 
 async def offered(house: House, command: str = "resume", typed: str = "", who: Principal | None = None) -> list[Choice]:
@@ -117,10 +122,6 @@ async def test_models_and_agents_as_they_are_configured(furnish: Furnish) -> Non
     assert [choice.value for choice in await offered(house, "agent")] == ["default", "other"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/desk/completing.py complete: the agent that the conversation chose is not looked at",
-)
 async def test_models_are_those_of_the_agent_that_answers_there(furnish: Furnish) -> None:
     house = await with_models(furnish)
     await house.say("/agent other")
@@ -143,10 +144,6 @@ async def test_guests_who_may_speak_are_offered_theirs_too(furnish: Furnish) -> 
     assert [choice.label for choice in await offered(house)] == ["mine (0 min)"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/desk/completing.py complete: who may speak in a listed group only has no role",
-)
 async def test_guests_of_a_listed_group_are_offered_what_is_theirs_there(furnish: Furnish) -> None:
     house = await furnish(AdminBot(), **PAIRED)
     await house.say_in_group("in the group", user="9")
@@ -154,22 +151,65 @@ async def test_guests_of_a_listed_group_are_offered_what_is_theirs_there(furnish
     assert await offered(house, who=principal("9", "-999")) == []
 
 
-@pytest.mark.xfail(strict=True, reason="core/desk/completing.py _sessions: a chat's id is compared without its bot")
 async def test_a_group_s_conversation_with_another_bot_is_not_offered_here(furnish: Furnish) -> None:
     house = await furnish(AdminBot(), AdminBot("other"), **PAIRED)
     await house.say_in_group("with the other", bot="other")
     assert await offered(house, who=principal("7", GROUP)) == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/desk/completing.py _sessions: /resume takes a group's conversation where "
-    "it is, also from another thread or person's own",
-)
 async def test_what_is_offered_in_a_thread_is_what_the_command_takes_there(furnish: Furnish) -> None:
     house = await furnish(AdminBot(), **PAIRED)
     await house.say_in_group("in the group")
     await house.say_in_group("in a thread", thread="5")
-    for choice in await offered(house, who=principal("7", GROUP)):
-        await house.say_in_group(f"/resume {choice.value}", thread="5")
-        assert "No conversation of yours" not in house.seen(GROUP)[-1]
+    await house.say_in_group("in another", thread="6")
+    in_thread = await offered(house, who=principal("7", GROUP, thread="5"))
+    assert [choice.label for choice in in_thread] == ["in a thread (0 min)"]
+    assert [choice.label for choice in await offered(house, who=principal("7", GROUP))] == ["in the group (0 min)"]
+    assert await offered(house, who=principal("7", GROUP, thread="7")) == []
+    await house.say_in_group(f"/resume {in_thread[0].value}", thread="5")
+    assert "No conversation of yours" not in house.seen(GROUP)[-1]
+
+
+async def test_with_one_conversation_a_person_only_one_s_own_of_a_group_are_offered_there(furnish: Furnish) -> None:
+    house = await furnish(AdminBot(), **{**PAIRED, "session": {"group_scope": "user"}})
+    for user in ("7", "8"):
+        await house.say_in_group(f"of {user}", user=user)
+    for user in ("7", "8"):
+        choices = await offered(house, who=principal(user, GROUP))
+        assert [choice.label for choice in choices] == [f"of {user} (0 min)"]
+
+
+async def test_agents_of_a_group_are_those_that_the_group_chose(furnish: Furnish) -> None:
+    house = await with_models(furnish)
+    await house.say_in_group("/agent other")
+    assert "tiny" in {choice.value for choice in await offered(house, "model", who=principal("7", GROUP))}
+    assert "tiny" not in {choice.value for choice in await offered(house, "model")}
+    assert "tiny" not in {
+        choice.value for choice in await offered(house, "model", who=principal("7", GROUP, thread="5"))
+    }
+
+
+async def test_a_group_that_is_listed_by_what_it_is_part_of(furnish: Furnish) -> None:
+    house = await with_models(furnish)
+    assert await offered(house, "agent", who=principal("9", "-999")) == []
+    assert await offered(house, "agent", who=principal("9", "-999", within=GROUP)) != []
+
+
+@pytest.mark.parametrize("direct", ["off", "pairing"])
+async def test_nothing_where_no_command_is_taken(furnish: Furnish, direct: str) -> None:
+    house = await furnish(AdminBot(), access={"direct": direct})
+    assert await offered(house, "agent") == []
+    assert bool(await offered(house, "agent", who=principal(OWNER))) is (direct != "off")
+
+
+async def test_the_list_of_sessions_counts_as_resume_does(furnish: Furnish) -> None:
+    house = await furnish(AdminBot(), **PAIRED)
+    await titled(house, "taxes", "holidays")
+    await house.say_in_group("in the group")
+    for user, chat, say in (("7", "7", house.say), ("7", GROUP, house.say_in_group)):
+        await say("/sessions", user=user)
+        listed = [line for line in house.seen(chat)[-1].splitlines() if line[:1].isdigit()]
+        assert ["in the group" in line for line in listed].count(True) == (chat == GROUP)
+        number = next(line.partition(".")[0] for line in listed if "taxes" in line)
+        await say(f"/resume {number}", user=user)
+        assert house.seen(chat)[-1].startswith("Back in “taxes”")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from core.delivery.lane import PAGE
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown, Unreachable
-from core.vocabulary import ChatId, ChatKind
+from core.vocabulary import Address, ChatId, ChatKind, EventId, Moved
 from tests.fakes.agents import raises, says
 from tests.flow.bot import CAPABILITIES, AdminBot, Fault, GrowingBot
 from tests.flow.conftest import Furnish
@@ -24,11 +26,12 @@ async def test_a_long_answer_goes_out_in_order(house: House) -> None:
     assert [text[0] for text in house.seen()] == ["0", "1", "2"]
 
 
-async def test_among_others_only_the_first_part_replies(house: House) -> None:
+async def test_among_others_only_the_first_part_replies_and_each_says_what_it_answers(house: House) -> None:
     house.stage.on("long", says(LONG))
     said = await house.say_in_group("long")
     shown = house.bot.chats[ChatId(GROUP)]
     assert [one.reply_to for one in shown] == [said.message.message, None, None]
+    assert [one.answers for one in shown] == [said.message.message] * 3
 
 
 async def test_an_answer_goes_to_its_thread(house: House) -> None:
@@ -84,6 +87,48 @@ async def test_c35_a_flood_wait_keeps_one_chat_back_and_survives_a_restart(house
     assert house.seen("7") == []
     await house.advance(20)
     assert house.seen("7") == ["re: a", "re: another"]
+
+
+async def test_a_flood_wait_of_the_account_keeps_every_chat_back(furnish: Furnish) -> None:
+    house = await furnish(AdminBot(), GrowingBot("other"))
+    house.bot.fail("7", FloodWait(100, account=True))
+    for user in ("7", "8", "9"):
+        await house.say("hello", user=user)
+    await house.say("hello", user="8", bot="other")
+    await house.advance(99)
+    assert [house.seen(user) for user in ("7", "8", "9")] == [[], [], []]
+    assert house.seen("8", bot="other") == ["re: hello"]
+    assert len(house.bot.calls) == 1
+    await house.advance(2)
+    assert [house.seen(user) for user in ("7", "8", "9")] == [["re: hello"]] * 3
+
+
+async def test_a_preview_s_flood_wait_of_the_account_does_so_too(furnish: Furnish) -> None:
+    house = await furnish(GrowingBot())
+    house.stage.on("slow", house.stage.waits(before=["half "]))
+    house.bot.fail("7", FloodWait(100, account=True))
+    await house.say("slow")
+    await house.advance(1)
+    await house.say("hello", user="8")
+    await house.advance(98)
+    assert house.seen("8") == []
+    await house.advance(2)
+    assert house.seen("8") == ["re: hello"]
+
+
+async def test_more_than_is_read_at_once_goes_out_in_order_with_what_comes_meanwhile(house: House) -> None:
+    house.bot.fail("7", Unreachable("nobody"))
+    await house.receive(*[house.message("/version") for _ in range(PAGE + 50)])
+    await house.idle()
+    gate = asyncio.Event()
+    house.bot.fail("7", Fault(gate=gate), Unknown("x"))
+    await house.restart()
+    await house.say("the last")
+    gate.set()
+    await house.advance(3)
+    assert house.seen()[:-1] == ["Frontdesk 1.0."] * (PAGE + 49) + ["re: the last"]
+    assert "may not have arrived" in house.seen()[-1]
+    assert [state for state, _ in await house.deliveries()].count("sent") == PAGE + 51
 
 
 @pytest.mark.parametrize("hours", [-48, 48])
@@ -148,6 +193,20 @@ async def test_an_unknown_notice_is_never_followed_by_another(house: House) -> N
     assert await house.deliveries() == [("unknown", "reply"), ("unknown", "unknown_notice")]
     await house.restart()
     assert [role for _, role in await house.deliveries()] == ["reply", "unknown_notice"]
+
+
+async def test_what_waits_for_its_time_when_its_chat_moves_is_sent_there_alone(house: House) -> None:
+    faults: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: faults.append(context))
+    house.bot.fail(GROUP, FloodWait(100))
+    await house.say_in_group("hello")
+    here = Address(bot=house.bot.name, chat=ChatId(GROUP))
+    await house.receive(Moved(event=EventId("moved"), address=here, to=ChatId("-300")))
+    await house.advance(110)
+    assert (house.seen(GROUP), house.seen("-300")) == ([], ["re: hello"])
+    assert len(house.bot.calls) == 2
+    gc.collect()
+    assert faults == []
 
 
 async def test_later_parts_come_before_the_unknown_notice(house: House) -> None:

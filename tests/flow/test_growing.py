@@ -163,6 +163,18 @@ async def test_two_parts_of_a_chat_are_never_sent_at_once(furnish: Furnish) -> N
     assert house.bot.at_once == []
 
 
+async def test_nobody_is_shown_to_type_where_the_platform_named_a_wait(furnish: Furnish) -> None:
+    house = await furnish(GrowingBot())
+    house.stage.on("slow", house.stage.waits())
+    house.bot.fail("8", FloodWait(30, account=True))
+    await house.say("hello", user="8")
+    await house.say("slow")
+    await house.advance(29)
+    assert house.bot.typed == []
+    await house.advance(2)
+    assert house.bot.typed == [ChatId("7")]
+
+
 PACED = Capabilities(
     text_limit=400,
     text_unit=TextUnit.UTF16,

@@ -11,17 +11,14 @@ from pathlib import Path
 import pytest
 
 from core.agents.agent import AgentEvent, TurnContext
-from core.errors import FileRefused, FloodWait, NotSent, Rejected, StoreError, Unknown, Unreachable
+from core.errors import FileRefused, FloodWait, NotSent, Rejected, StoreError, ThreadGone, Unknown, Unreachable
 from core.store import checks
 from core.vocabulary import ChatId, FileKind, TextDelta
 from tests.fakes.agents import Script
-from tests.flow.asking import verb
 from tests.flow.bot import Fault
 from tests.flow.conftest import Furnish
 from tests.flow.files import FILING, MIB, FilingBot, NarrowBot, attached, bot_of, on_disk, parcels, png
 from tests.flow.house import House
-
-HERE = "main/dm/7"
 
 
 class Shelf:
@@ -82,7 +79,7 @@ async def test_a_file_changed_after_it_was_handed_over_arrives_as_it_was(filing:
 @pytest.mark.parametrize(
     "reply", ["MEDIA:/etc/passwd", "![x](file:///etc/passwd)", "[file](/etc/passwd)", "<file>/etc/passwd</file>"]
 )
-async def test_a_reply_that_names_a_file_is_a_reply(filing: House, shelf: Shelf, reply: str) -> None:
+async def test_c32_a_reply_that_names_a_file_is_a_reply(filing: House, shelf: Shelf, reply: str) -> None:
     async def script(turn: TurnContext) -> AsyncIterator[AgentEvent]:
         yield TextDelta(text=reply)
 
@@ -92,7 +89,7 @@ async def test_a_reply_that_names_a_file_is_a_reply(filing: House, shelf: Shelf,
     assert bot_of(filing).received == []
 
 
-async def test_what_is_outside_is_refused_and_told_to_the_agent(filing: House, shelf: Shelf) -> None:
+async def test_c32_a_link_to_the_outside_is_refused_and_told_to_the_agent(filing: House, shelf: Shelf) -> None:
     (shelf.root / "link").symlink_to("/etc/passwd")
     filing.stage.on("send", shelf.sends("link"))
     await filing.say("send it")
@@ -109,6 +106,17 @@ async def test_a_group_of_ten_is_one_message_and_eleven_are_refused(filing: Hous
     [got] = bot_of(filing).received
     assert got.names == tuple(names[:10])
     assert filing.seen()[-1] == "refused: Name 1 to 10 files."
+
+
+async def test_how_many_files_one_message_has_is_the_platforms_to_say(furnish: Furnish, shelf: Shelf) -> None:
+    house = await furnish(FilingBot(capabilities=replace(FILING, files_limit=2)))
+    for name in "abc":
+        shelf.put(name)
+    house.stage.on("two", shelf.sends("a", "b"))
+    house.stage.on("three", shelf.sends("a", "b", "c"))
+    await house.say("two")
+    await house.say("three")
+    assert house.seen() == ["<a, b>", "done: a, b", "refused: Name 1 to 2 files."]
 
 
 @pytest.mark.parametrize(
@@ -275,7 +283,16 @@ async def test_what_was_sent_a_day_ago_is_blank(filing: House, shelf: Shelf) -> 
     assert [files for _, files in await parcels(filing)] == [None, None]
 
 
-@pytest.mark.xfail(strict=True, reason="deliveries._BLANK looks at parts with text: a file without words stays known")
+async def test_so_is_one_that_had_to_leave_its_thread(filing: House, shelf: Shelf) -> None:
+    filing.bot.fail("7", ThreadGone("gone"))
+    filing.stage.on("send", shelf.sends(shelf.put("secret plan.txt")))
+    await filing.say("send it", thread="5")
+    assert len(bot_of(filing).received) == 1
+    await filing.clock.leap(25 * 3600)
+    await filing.chores.tidy()
+    assert [files for _, files in await parcels(filing)] == [None] * 3
+
+
 async def test_so_is_a_file_without_words(filing: House, shelf: Shelf) -> None:
     filing.stage.on("send", shelf.sends(shelf.put("secret plan.txt")))
     await filing.say("send it")
@@ -341,54 +358,3 @@ async def test_an_answer_that_grew_before_keeps_its_place_and_nothing_is_lost(fi
     await filing.ended(said)
     await filing.advance(5)
     assert sorted(filing.seen()) == ["<a.txt>", "Let me see. There."]
-
-
-# /export
-
-
-async def test_an_export_is_a_file(filing: House) -> None:
-    await filing.say("a secret")
-    await filing.say("/export")
-    [got] = bot_of(filing).received
-    assert got.names == ("conversation-2026-03-02.md",)
-    assert b"a secret" in got.contents[0]
-    assert filing.seen()[-1] == "<conversation-2026-03-02.md>"
-
-
-async def test_an_export_of_nothing_says_so(filing: House) -> None:
-    await filing.say("/export")
-    assert len(filing.seen()) == 1
-    assert bot_of(filing).received == []
-
-
-async def test_an_export_of_what_was_deleted_says_so(filing: House) -> None:
-    await filing.say("hello")
-    await verb(filing, "sessions.delete", key=HERE)
-    said = await filing.say("/export")
-    assert await filing.fate(said) == "answered"
-    assert bot_of(filing).received == []
-
-
-async def test_an_export_that_is_too_large_for_the_chat_comes_as_text(furnish: Furnish) -> None:
-    house = await furnish(NarrowBot())
-    bot = bot_of(house)
-    assert isinstance(bot, NarrowBot)
-    bot.limits = {ChatId("7"): 10}
-    await house.say("a secret")
-    await house.say("/export")
-    assert bot.received == []
-    assert any("a secret" in text for text in house.seen()[1:])
-
-
-async def test_an_export_where_no_files_go_comes_as_text(furnish: Furnish) -> None:
-    house = await furnish(FilingBot(capabilities=replace(FILING, upload_limit_bytes=0)))
-    await house.say("a secret")
-    await house.say("/export")
-    assert any("a secret" in text for text in house.seen()[1:])
-
-
-async def test_an_export_in_a_group_answers_whoever_asked(filing: House) -> None:
-    await filing.say_in_group("hello")
-    said = await filing.say_in_group("/export")
-    [got] = bot_of(filing).received
-    assert (got.chat, got.reply_to) == (said.message.address.chat, said.message.message)

@@ -8,26 +8,35 @@ from urllib.parse import quote
 
 import pytest
 
-from core.errors import Unreachable
 from core.store import checks, conversations, moves
-from core.vocabulary import Address, BotName, ChatId, ChatKind, EventId, Moved, Receipt, Verdict
+from core.vocabulary import (
+    Address,
+    BotName,
+    ChatId,
+    ChatKind,
+    EventId,
+    Moved,
+    Receipt,
+    Verdict,
+)
 from tests.flow.asking import verb
 from tests.flow.bot import AdminBot
 from tests.flow.conftest import Furnish
 from tests.flow.house import GROUP, HOUR, House
 from tests.flow.pressing_bot import ButtonBot, button_bot, press
 from tests.flow.reloading import Reloaded
-from tests.flow.test_consent import Paying
 
 NEW, NEWER, STRANGE = "-1001", "-1002", "-999"
 """None of them is listed."""
 
 
+def moved_to(was: str, to: str, *, event: str = "", bot: str = "main") -> Moved:
+    address = Address(bot=BotName(bot), chat=ChatId(was))
+    return Moved(event=EventId(event or f"{was} to {to}"), address=address, to=ChatId(to))
+
+
 async def move(house: House, was: str, to: str, *, event: str = "", bot: str = "main") -> Receipt:
-    moved = Moved(
-        event=EventId(event or f"{was} to {to}"), address=Address(bot=BotName(bot), chat=ChatId(was)), to=ChatId(to)
-    )
-    (receipt,) = await house.receive(moved)
+    (receipt,) = await house.receive(moved_to(was, to, event=event, bot=bot))
     await house.idle()
     return receipt
 
@@ -209,63 +218,6 @@ async def test_the_end_of_a_session_is_met_under_the_new_id(furnish: Furnish) ->
     assert button_bot(house).labels(NEW) == ["Resume"]
     await press(house, button_bot(house).button("Resume", NEW), chat=NEW)
     assert house.seen(NEW)[-1].startswith("Back in")
-
-
-OLD_ID = "core/desk/moving.py move: rows, turns and deliveries keep the old id; only a bot can send them on"
-
-
-@pytest.mark.xfail(strict=True, reason=OLD_ID)
-async def test_what_waits_and_runs_when_the_chat_moves_is_answered_under_the_new_id(house: House) -> None:
-    house.stage.on("slow", house.stage.waits())
-    slow = await house.say_in_group("slow")
-    await house.advance(5)
-    waits = await house.say_in_group("waits")
-    await move(house, GROUP, NEW)
-    house.stage.gate().set()
-    await house.idle()
-    assert [await house.fate(said) for said in (slow, waits)] == ["answered"] * 2
-    assert house.seen(NEW) == ["done", "re: waits"]
-    assert house.seen(GROUP) == []
-
-
-async def test_a_delivery_that_waits_for_the_old_id_goes_to_the_new_one(house: House) -> None:
-    house.bot.fail(GROUP, Unreachable("nobody is there"))
-    await house.say_in_group("hello")
-    await move(house, GROUP, NEW)
-    await house.say_in_group("after", chat=NEW)
-    await house.advance(60)
-    assert house.seen(NEW) == ["re: hello", "re: after"]
-
-
-async def test_a_row_from_before_the_move_does_not_lead_back_to_the_old_id(house: House) -> None:
-    house.stage.on("slow", house.stage.waits())
-    await house.say_in_group("slow")
-    await house.advance(5)
-    await house.say_in_group("waits")
-    await move(house, GROUP, NEW)
-    house.stage.gate().set()
-    await house.idle()
-    assert (await house.conversation(f"main/group/{NEW}")).address.chat == NEW
-
-
-async def test_a_question_that_is_open_when_the_chat_moves_can_be_answered_by_its_buttons(furnish: Furnish) -> None:
-    house = await furnish(ButtonBot())
-    paying = Paying()
-    house.stage.on("pay", paying)
-    await house.say_in_group("please pay")
-    data = button_bot(house).button("Allow", GROUP)
-    await move(house, GROUP, NEW)
-    await press(house, data, chat=NEW)
-    assert paying.paid == ["1"]
-
-
-async def test_a_question_that_is_open_when_the_chat_moves_can_be_answered_by_its_command(house: House) -> None:
-    paying = Paying()
-    house.stage.on("pay", paying)
-    await house.say_in_group("please pay")
-    await move(house, GROUP, NEW)
-    await house.say_in_group("/approve", chat=NEW)
-    assert paying.paid == ["1"]
 
 
 async def test_two_chats_that_become_one_are_both_known_by_it(house: House) -> None:

@@ -195,17 +195,13 @@ async def test_a_call_that_is_settled_is_not_settled_again(furnish: Furnish, how
     assert await waiting(house) == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/desk/consent.py answer, core/store/consents.py close: the buttons of a call "
-    "that was settled otherwise stay good",
-)
 @pytest.mark.parametrize("how", ["/approve", "/deny", "never mind", "/stop", "/reset"])
 async def test_who_presses_for_a_settled_call_is_told_that_it_has_expired(furnish: Furnish, how: str) -> None:
     house = await furnish(ButtonBot())
     await ask(house, Paying())
     no = button_bot(house).button(NO)
     await house.say(how)
+    assert await house.store.read(lambda tx: buttons.find(tx, no)) is None
     assert (await press(house, no)).verdict is Verdict.REFUSED
     assert button_bot(house).told == [(EXPIRED, True)]
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from core.agents.agent import AgentEvent, TurnContext
 from core.errors import NotSent, StoreFull
-from core.vocabulary import CallClosed, CallOpened, ChatId, MessageId, TextDelta, Verdict
-from tests.flow.bot import AdminBot, GrowingBot
+from core.vocabulary import ChatId, MessageId, Verdict
+from tests.flow.bot import AdminBot
 from tests.flow.conftest import Furnish
 from tests.flow.house import GROUP, House
-from tests.flow.pressing_bot import ButtonBot, WorkingBot, button_bot
+from tests.flow.pressing_bot import ButtonBot, button_bot
 from tests.flow.reloading import Reloaded
 
 EYES: dict[str, object] = {"bots": {"main": {"reaction": "\U0001f440"}}}
@@ -86,164 +84,6 @@ async def test_a_reaction_that_fails_harms_nothing_and_is_not_tried_again(furnis
     await house.advance(120)
     assert house.seen(GROUP) == ["re: hello"]
     assert reacted(house) == []
-
-
-# what an answer waits for
-
-
-def tools(house: House, names: Sequence[str], *, first: str = "One moment.") -> None:
-    """Says something, opens these calls together, closes each at its gate, ends at the last gate."""
-
-    async def script(turn: TurnContext) -> AsyncIterator[AgentEvent]:
-        if first:
-            yield TextDelta(text=first)
-        await house.stage.gate("begin").wait()
-        await turn.opened([CallOpened(call=f"{n}", tool=name, arguments="{}") for n, name in enumerate(names)])
-        for number in range(len(names)):
-            await house.stage.gate(f"{number}").wait()
-            await turn.closed(CallClosed(call=f"{number}", result="r", failed=False))
-        await house.stage.gate("end").wait()
-        yield TextDelta(text=" Here.")
-
-    house.stage.on("look", script)
-
-
-async def set_gate(house: House, name: str) -> None:
-    house.stage.gate(name).set()
-    await house.advance(2)
-
-
-async def test_the_tools_that_run_are_one_line_of_the_growing_answer(furnish: Furnish) -> None:
-    house = await furnish(GrowingBot())
-    tools(house, ["search", "read_page", "search"])
-    await house.say("look")
-    await house.advance(2)
-    seen = [house.seen()]
-    for gate in ("begin", "0", "1", "2", "end"):
-        await set_gate(house, gate)
-        seen.append(house.seen())
-    assert seen == [
-        ["One moment."],
-        ["One moment.\n\n*using search, read_page …*"],
-        ["One moment.\n\n*using read_page, search …*"],
-        ["One moment.\n\n*using search …*"],
-        ["One moment."],
-        ["One moment. Here."],
-    ]
-    assert [text for kind, text in await house.told() if kind == "assistant"] == ["One moment.", " Here."]
-
-
-async def test_many_tools_and_odd_names_stay_one_short_line(furnish: Furnish) -> None:
-    house = await furnish(GrowingBot())
-    tools(house, [f"tool\n\n# number [{number}](x)" for number in range(30)])
-    await house.say("look")
-    await house.advance(2)
-    await set_gate(house, "begin")
-    (message,) = house.seen()
-    head, _, line = message.partition("\n\n")
-    assert head == "One moment."
-    assert "\n" not in line
-    assert "](" not in line
-    assert len(line) < 90
-
-
-async def test_an_answer_that_fills_its_message_has_no_room_for_the_line(furnish: Furnish) -> None:
-    house = await furnish(GrowingBot())
-    tools(house, ["search"], first="x" * 395)
-    await house.say("look")
-    await house.advance(2)
-    await set_gate(house, "begin")
-    assert house.seen() == ["x" * 395]
-    for gate in ("0", "end"):
-        await set_gate(house, gate)
-    assert "".join(house.seen()).replace(" ", "") == "x" * 395 + "Here."
-
-
-async def test_stopped_while_a_tool_runs_the_line_goes(furnish: Furnish) -> None:
-    house = await furnish(GrowingBot())
-    tools(house, ["search"])
-    await house.say("look")
-    await house.advance(2)
-    await set_gate(house, "begin")
-    await house.say("/stop")
-    await house.advance(3)
-    assert house.seen() == ["One moment.", "Stopped."]
-
-
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/desk/record.py Ending.stands, core/desk/recovery.py take_up: what the "
-    "message says is not known there, so it has to be edited",
-)
-async def test_killed_while_a_tool_runs_the_line_goes_with_the_notice(furnish: Furnish) -> None:
-    house = await furnish(GrowingBot())
-    tools(house, ["search"])
-    await house.say("look")
-    await house.advance(2)
-    await set_gate(house, "begin")
-    await house.restart()
-    await house.advance(3)
-    assert "restarted while answering" in house.seen()[-1]
-    assert house.seen()[0] == "One moment."
-
-
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/delivery/preview.py _send_first: the line is stored with the text, and "
-    "stays where recovery puts that back",
-)
-async def test_killed_while_a_tool_runs_from_the_beginning_the_line_goes_with_the_notice(furnish: Furnish) -> None:
-    """The tool starts before the message is first sent."""
-    house = await furnish(ButtonBot(), bots={"main": {"stop_button": True}})
-    tools(house, ["search"])
-    house.stage.gate("begin").set()
-    await house.say("look")
-    await house.advance(2)
-    assert house.seen() == ["One moment.\n\n*using search …*"]
-    await house.restart()
-    await house.advance(3)
-    assert house.seen()[0] == "One moment."
-
-
-@pytest.mark.xfail(
-    strict=True,
-    reason="core/desk/turn.py beat, core/delivery/preview.py _part: a preview begins with words only",
-)
-async def test_a_tool_that_runs_before_anything_is_said_is_seen_too(furnish: Furnish) -> None:
-    house = await furnish(GrowingBot())
-    tools(house, ["search"], first="")
-    await house.say("look")
-    await set_gate(house, "begin")
-    assert house.seen() == ["*using search …*"]
-
-
-# where the platform itself shows it
-
-
-async def test_a_platform_s_own_sign_says_what_runs_and_when_nothing_does(furnish: Furnish) -> None:
-    house = await furnish(WorkingBot())
-    bot = house.bot
-    assert isinstance(bot, WorkingBot)
-    tools(house, ["search"], first="")
-    await house.say("look")
-    await house.advance(1)
-    assert bot.typed == [ChatId("7")]
-    for gate in ("begin", "0", "end"):
-        await set_gate(house, gate)
-    assert bot.worked == [(ChatId("7"), "using search …"), (ChatId("7"), "")]
-    assert house.seen() == ["Here."]
-
-
-async def test_a_sign_that_fails_harms_nothing(furnish: Furnish) -> None:
-    house = await furnish(WorkingBot())
-    bot = house.bot
-    assert isinstance(bot, WorkingBot)
-    bot.work_faults.extend([NotSent("x"), NotSent("x")])
-    tools(house, ["search"], first="")
-    await house.say("look")
-    for gate in ("begin", "0", "end"):
-        await set_gate(house, gate)
-    assert house.seen() == ["Here."]
 
 
 async def test_a_process_that_ends_waits_for_no_sign(furnish: Furnish) -> None:

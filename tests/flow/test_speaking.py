@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.desk.porter import LISTENERS, LISTENERS_EACH
 from core.vocabulary import FileKind
 from tests.fakes.speech import KEY, Fault, SpeechServer
 from tests.flow.asking import verb
@@ -15,6 +16,7 @@ from tests.flow.conftest import Furnish
 from tests.flow.files import FILING, FilingBot, attached, bot_of, bring, file, on_disk, voice
 from tests.flow.house import House
 from tests.flow.reloading import Reloaded
+from tests.flow.test_consent import Paying
 
 OGG = b"OggS" + bytes(1000)
 FAILED, TIMEOUT = "could not make out", "took too long"
@@ -78,9 +80,6 @@ async def test_every_kind_of_sound_is_offered_by_a_name_that_tells_it(
     await hearing.ended(said)
     assert server.refusals == []
     assert hearing.stage.texts == ["[voice] what was said"]
-
-
-UNREAD = "porter._read: what is no Unheard ends the carrying, and the message goes on without the file or a word"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +181,7 @@ async def test_a_voice_that_says_a_command_is_a_message(hearing: House, server: 
 
 
 @pytest.mark.parametrize("fault", [None, Fault.STATUS_500, Fault.HANG])
-async def test_a_voice_during_a_turn_waits_its_turn(
+async def test_c33_a_voice_during_a_turn_waits_its_turn(
     furnish: Furnish, server: SpeechServer, fault: Fault | None
 ) -> None:
     house = await opened(furnish, server, timeout_s=0.3)
@@ -204,7 +203,9 @@ async def test_a_voice_during_a_turn_waits_its_turn(
     assert len(bot_of(house).typed) == typed
 
 
-async def test_a_transcription_that_hangs_stops_no_turn_and_no_command(hearing: House, server: SpeechServer) -> None:
+async def test_c33_what_hangs_while_it_listens_stops_no_turn_and_no_command(
+    hearing: House, server: SpeechServer
+) -> None:
     server.fail(Fault.HANG)
     said = await hearing.offer(replace(hearing.message(""), attachments=(voice(),)))
     await hearing.until(lambda: server.waiting == 1)
@@ -213,6 +214,15 @@ async def test_a_transcription_that_hangs_stops_no_turn_and_no_command(hearing: 
     await hearing.say("/stop")
     assert await hearing.fate(said) == "closed"
     await hearing.until(lambda: server.waiting == 0)
+
+
+async def test_voices_that_hang_hold_up_nobody_elses(hearing: House, server: SpeechServer) -> None:
+    server.fail(*[Fault.HANG] * LISTENERS_EACH)
+    await hearing.offer(replace(hearing.message(""), attachments=(voice(),) * (LISTENERS + 1)))
+    await hearing.until(lambda: server.waiting == LISTENERS_EACH)
+    await hearing.ended(await bring(hearing, "", voice(), user="9"))
+    assert hearing.stage.texts == ["[voice] what was said"]
+    assert len(server.heard) == LISTENERS_EACH + 1
 
 
 async def test_a_process_that_dies_while_it_listens_listens_again(hearing: House, server: SpeechServer) -> None:
@@ -317,7 +327,6 @@ async def test_a_session_that_is_deleted_while_it_is_spoken_leaves_nothing(
     assert bot_of(speaking).received == []
 
 
-@pytest.mark.xfail(strict=True, reason="recovery.take_up does not know that the person spoke")
 async def test_a_turn_that_is_tried_again_is_spoken_too(speaking: House, server: SpeechServer) -> None:
     speaking.stage.on("what was said", speaking.stage.waits(after=("fine",)))
     said = await speaking.offer(replace(speaking.message(""), attachments=(voice(),)))
@@ -327,6 +336,18 @@ async def test_a_turn_that_is_tried_again_is_spoken_too(speaking: House, server:
     await speaking.ended(said)
     await spoke(speaking)
     assert [one.text for one in server.spoken] == ["fine"]
+
+
+async def test_a_turn_that_waited_for_consent_is_spoken_too(speaking: House, server: SpeechServer) -> None:
+    speaking.stage.on("what was said", Paying())
+    said = await bring(speaking, "", voice())
+    await speaking.until(lambda: bool(speaking.seen()))
+    await speaking.idle()
+    await speaking.restart()
+    await speaking.say("/approve")
+    await speaking.ended(said)
+    await spoke(speaking)
+    assert [one.text for one in server.spoken] == ["paid 1"]
 
 
 async def test_sound_that_is_larger_than_the_platform_takes_is_not_sent(furnish: Furnish, server: SpeechServer) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from config.agents import ContextSettings, ModelAgentSettings
 from config.secret import Secret
-from core.agents.compaction import _pieces, estimate, older
+from core.agents.compaction import CHARS_PER_TOKEN, _pieces, estimate, older
 from core.agents.configured import Configured
 from core.agents.providers import Providers
 from core.store.entries import Kind
@@ -140,11 +140,11 @@ def test_the_providers_own_count_is_believed_and_not_from_before_a_summary() -> 
     log = Log()
     log.user("x" * 300)
     log.add(Kind.ASSISTANT, "y", response={"usage": {"input_tokens": 5000, "output_tokens": 10}})
-    assert estimate(log.entries) == 5010
+    assert estimate(log.entries, sees=True) == 5010
     log.user("z" * 30)
-    assert estimate(log.entries) == 5010 + 10 + 4
+    assert estimate(log.entries, sees=True) == 5010 + len("[Mon]\n" + 30 * "z") // CHARS_PER_TOKEN + 4
     summary = log.summary("short", 1)
-    assert estimate([summary, *log.entries[1:3]]) < 50
+    assert estimate([summary, *log.entries[1:3]], sees=True) < 50
 
 
 def test_the_window_is_known_for_a_known_model_and_can_be_told_for_any() -> None:

@@ -15,8 +15,6 @@ from tests.flow.house import House
 from tests.models.filing import filed
 from tests.models.test_prefix import MODELS, all_grow
 
-REFUSALS = "toolbox.send_files: what Crossing.ask raises ends the turn as well, so no refusal reaches the model"
-
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
@@ -112,7 +110,6 @@ async def test_two_calls_in_one_response_send_two_messages_in_order(house: House
     assert house.seen()[-1] == "There you are."
 
 
-@pytest.mark.xfail(strict=True, reason=REFUSALS)
 async def test_a_full_disk_is_told_to_the_model(house: House, server: ModelServer) -> None:
     (house.state / "files").write_text("in the way")
     try:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.delivery.pacing import Bucket, ChatPace
+from core.errors import FloodWait
 from core.vocabulary import Capabilities, ChatKind, Pace, TextUnit
 
 PACES = st.builds(Pace, interval_s=st.sampled_from([0.04, 0.5, 1.0, 4.0]), burst=st.integers(1, 6))
@@ -63,8 +64,8 @@ def test_a_flood_wait_is_obeyed(start: float, gaps: list[float], wait: float) ->
     capabilities = Capabilities(text_limit=4096, text_unit=TextUnit.UTF16, edit_interval_s=1.0)
     pace = ChatPace(capabilities, ChatKind.DIRECT, Bucket(None))
     now = send_all(pace, start, gaps)[-1]
-    pace.block(now, wait)
-    pace.block(now, wait / 2)
+    pace.obey(now, FloodWait(wait))
+    pace.obey(now, FloodWait(wait / 2, account=True))
     assert pace.send_in(now) >= wait - EPSILON
     assert pace.edit_in(now) >= wait - EPSILON
     assert pace.send_in(now + wait) == 0

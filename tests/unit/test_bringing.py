@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.desk.bringing import again, faults, files_of, is_empty, spoke, words
+from core.desk.bringing import again, faults, files_of, is_empty, is_spoken, words
 from core.service.notices import Notices
 from core.store import enclosures
 from core.store.enclosures import Enclosed, Enclosure
@@ -98,9 +98,6 @@ def test_the_same_fault_is_told_once() -> None:
     assert faults(row("", voice, voice, voice), NOTICES).count("\n") == 0
 
 
-WORDS_OF = "history._content shows the text of what is a plain file only, and nothing tells of any other"
-
-
 def entry_of(*files: Enclosure) -> list[Json]:
     return files_of([row("", *files)])
 
@@ -117,7 +114,7 @@ def test_an_entry_gives_back_what_was_brought() -> None:
     assert brought.settled
     assert files_of([replace(row(""), enclosed=brought)]) == entry.data["files"]
     assert words(replace(row("look"), enclosed=brought)) == "look"
-    assert spoke([replace(row(""), enclosed=brought)])
+    assert is_spoken(entry)
 
 
 def test_what_an_entry_gives_back_can_be_kept_in_a_row() -> None:
@@ -133,10 +130,21 @@ def test_an_entry_of_another_version_brings_nothing(files: Json) -> None:
     assert again(Log().add(Kind.USER, "look", files=files)).files == ()
 
 
-@pytest.mark.xfail(strict=True, reason="bringing._enclosure: a kind that another version wrote raises ValueError")
-def test_a_kind_of_another_version_is_none_of_ours() -> None:
+@pytest.mark.parametrize("files", [(), (IMAGE, TEXT)])
+def test_who_writes_has_not_spoken(files: tuple[Enclosure, ...]) -> None:
+    assert not is_spoken(Log().add(Kind.USER, "look", files=entry_of(*files)))
+
+
+def test_a_kind_of_another_version_is_a_file_like_any_other() -> None:
     told: Json = [{"kind": "file", "is": "hologram", "digest": DIGEST, "media_type": "", "name": "a", "size": 1}]
-    assert again(Log().add(Kind.USER, "look", files=told)).files == ()
+    [brought] = again(Log().add(Kind.USER, "look", files=told)).files
+    assert (brought.attachment.kind, brought.digest) == (FileKind.FILE, DIGEST)
+
+
+def test_so_it_is_in_a_row_that_waits() -> None:
+    kept = enclosures.written(Enclosed(files=(TEXT,)))
+    assert kept is not None
+    assert enclosures.read(kept.replace('"kind": "file"', '"kind": "hologram"')) == Enclosed(files=(TEXT,))
 
 
 def test_the_text_of_a_file_is_read_with_its_entry() -> None:

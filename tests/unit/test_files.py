@@ -16,7 +16,7 @@ from pydantic_ai.messages import BinaryContent, BinaryImage, ToolReturnPart
 
 from core.agents.files import files_in, referring, whole
 from core.errors import StoreFull
-from core.store.files import PARTIAL, Files, Incoming
+from core.store.files import PARTIAL, Digest, Files, Incoming
 
 
 def test_what_was_kept_is_found_by_its_hash(tmp_path: Path) -> None:
@@ -51,6 +51,23 @@ def test_a_file_that_can_not_be_written_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "files").write_text("in the way")
     with pytest.raises(StoreFull):
         Files(tmp_path / "files").put(b"x")
+
+
+def test_what_a_process_leaves_that_dies_while_it_keeps_a_file_is_forgotten(tmp_path: Path) -> None:
+    files, left = Files(tmp_path / "files"), tmp_path / "left"
+
+    class Dying(Files):
+        def adopt(self, path: Path, digest: Digest) -> None:
+            path.rename(left)  # as a kill would leave it; who lives on takes it away
+            place.append(path)
+            super().adopt(left, digest)
+
+    place: list[Path] = []
+    Dying(tmp_path / "files").put(b"a picture")
+    place[0].write_bytes(b"a picture")
+    files.forget_partial(datetime.now(UTC) + timedelta(hours=1))
+    assert not place[0].exists()
+    assert len(kept_in(tmp_path / "files")) == 1
 
 
 @settings(deadline=None)  # it waits for the disk, or for whoever else works on the machine
@@ -133,9 +150,6 @@ def cramped(tmp_path: Path) -> Incoming:
     incoming._stream.close()
     incoming._stream = open("/dev/full", "wb")  # noqa: SIM115  # `drop` closes it
     return incoming
-
-
-BUFFERED = "Incoming.drop: closing writes what is buffered, and raises OSError where there is no room"
 
 
 @pytest.mark.parametrize("size", [10, 100_000, 1 << 20])

@@ -27,7 +27,7 @@ async def read(folder: Path, data: bytes, name: str = "", media_type: str = "") 
     path = folder / "file"
     path.write_bytes(data)
     async with asyncio.timeout(PATIENCE_S):
-        return await text_of(path, data[:1024], media_type, name)
+        return await text_of(path, media_type, name)
 
 
 # text
@@ -182,7 +182,7 @@ async def test_a_reader_that_is_not_waited_for_is_ended(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(working(8))
     before = children()
-    task = asyncio.create_task(text_of(path, path.read_bytes()[:1024], "", ""))
+    task = asyncio.create_task(text_of(path, "", ""))
     async with asyncio.timeout(PATIENCE_S):
         while not children() - before:  # noqa: ASYNC110  # nobody tells when a process has begun
             await asyncio.sleep(0.005)

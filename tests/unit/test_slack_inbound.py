@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from bots.slack import tokens
-from bots.slack.inbound import Account, Json, account, is_ours, people, read
+from bots.slack.inbound import Account, account, is_ours, people, read
 from bots.slack.threads import quoted
+from core.fields import Json
 from core.vocabulary import BotName, Edit, FileKind, Malformed, Message, Quote
 
 US = Account(bot=BotName("slack"), team="T1", user="U1", bot_id="B1", name="frontdesk", app="A1")

@@ -125,8 +125,8 @@ reply to the bot        | - - - - - - | - - - - - - | - - - - - - | - - - - - - 
 /approve, named         | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 /deny, named            | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 /stop                   | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
-menu: /status           | C C C K T - | C C C C T - | T T T T T - | - - - - - - | - - - - - - |
-menu: /stop             | C C C K T - | T T T T T - | T T T T T - | - - - - - - | - - - - - - |
+menu: /status           | C C C K b - | C C C C b - | T T T T b - | - - - - - - | - - - - - - |
+menu: /stop             | C C C K b - | T T T T b - | T T T T b - | - - - - - - | - - - - - - |
 voice                   | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
 press: one's own        | C C C - - - | C C C C - - | - - - - - - | C C C C - - | - - - - - - |
 nobody: words, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
@@ -137,7 +137,7 @@ linked: words, named    | - - - - - - | - - - - - - | - - - - - - | - - - - - - 
 puts the bot out and in | - - - - - - | 0 0 0 0 0 - | 0 0 0 0 0 - | - - - - - - | - - - - - - |
 """
 """A mention in a channel begins a thread of its own, in which nobody else was answered. A slash command is not typed in
-threads, and is about one's own; whom it is not for is told so, blocked or not; "bot_message" is nobody; replies are
+threads, and is about one's own; whom it is not for is told so, unless blocked; "bot_message" is nobody; replies are
 threads; a file of sound is no voice message; and what a thread began with comes along, which this agent can't hold."""
 
 ON: Final[Mapping[str, str]] = {"telegram": TELEGRAM, "discord": DISCORD, "slack": SLACK}

@@ -71,6 +71,9 @@ class FakeDesk:
     async def complete(self, principal: Principal, command: str, typed: str) -> Sequence[Choice]:
         return ()
 
+    async def hears(self, principal: Principal) -> bool:
+        return True
+
     async def haunts(self, bot: BotName, most: int) -> Sequence[Haunt]:
         return ()
 

@@ -49,6 +49,10 @@ class SlackDesk(RecordingDesk):
     def commands(self) -> tuple[CommandHelp, ...]:
         return TABLE
 
+    async def note(self, bot: BotName, name: str, value: str) -> None:
+        await super().note(bot, name, value)
+        self.changed()
+
 
 class TwoClocks(ManualClock):
     """The bot's clock; the platform's goes with it."""
@@ -129,6 +133,7 @@ class World:
         direct = where.chat.startswith("D")
         return Delivery(
             id=DeliveryId(self._deliveries), address=where, text=text, buttons=buttons, files=files, attempt=attempt,
+            answers=where.reply_to,
             kind=ChatKind.DIRECT if direct else ChatKind.THREAD if where.thread else ChatKind.GROUP,
         )  # fmt: skip
 

@@ -26,6 +26,8 @@ class World:
     daemon: Daemon
     listed: Room
     unlisted: Room
+    basic: Room
+    """Listed, and no supergroup yet."""
 
     def person(self, name: str = "Ada") -> Talk:
         return person(self.server, name)
@@ -60,12 +62,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     home = tmp_path_factory.mktemp("desk")
     with ThreadedTelegramServer() as server:
         listed, unlisted = Room(server, server.group("Listed")), Room(server, server.group("Other"))
-        bot = telegram_bot(server, groups=[listed.chat.id])
+        basic = Room(server, server.group("Basic", supergroup=False))
+        bot = telegram_bot(server, groups=[listed.chat.id, basic.chat.id])
         daemon = desk(home, [("telegram", server)], '[access]\ndirect = "open"\n' + crash_agent(home) + bot)
         with daemon, no_secret_shown(daemon, server):
             daemon.start()
             daemon.until_bot("up")
-            yield World(server, daemon, listed, unlisted)
+            yield World(server, daemon, listed, unlisted, basic)
             assert server.violations == ()
             with daemon.reading() as tx:
                 assert check(tx) == []
@@ -164,6 +167,22 @@ def test_c28_nobody_is_nobody(world: World) -> None:
     assert len(world.listed.texts) == count
     talk = world.person()
     world.answered(talk, talk.say("fast"))
+
+
+def test_c31_an_answer_that_grows_when_its_group_gets_another_id_is_there_once_under_that(world: World) -> None:
+    ada = world.user("Ada")
+    world.basic.say(ada, "@frontdesk_test_bot hold moving")
+    world.heard(world.basic, "begin(moving)")
+    there = Room(world.server, world.server.migrate(world.basic.chat, ada))
+    world.heard(there, "begin(moving)")
+    there.say(ada, "/stop@frontdesk_test_bot")
+    world.heard(there, "Stopped.")
+    there.say(ada, "@frontdesk_test_bot fast after")
+    world.heard(there, "begin(after) end(after)")
+    world.still()
+    assert [("begin(moving)" in text, text.count("(after)")) for text in there.texts] == [
+        (True, 0), (False, 0), (False, 2),
+    ]  # fmt: skip
 
 
 # -- edits, and what is no message

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bots.discord.sdk import Route
 from core.errors import BotRejected
 from tests.contract.discord import DiscordDesk, World, serving, world
 from tests.contract.doubles import PATIENCE_S, running
@@ -192,3 +193,21 @@ async def test_when_discord_wants_more_shards_they_are_begun(discord: World) -> 
             discord.clock.advance(await discord.clock.asleep(attempt))
         await desk.until(lambda: desk.health.last == "up")
         await discord.wait(lambda: len(server.notes_of("identified")) == 3)
+
+
+async def test_two_bots_in_one_process_each_talk_with_their_own_discord_and_no_other_client_is_touched() -> None:
+    base = Route.BASE
+    async with world() as one, world() as other, serving(one) as (first, heard), serving(other) as (second, overheard):
+        one.server.say(one.dm, one.ada, "to the first")
+        other.server.say(other.dm, other.ada, "to the second")
+        await heard.until(lambda: bool(heard.messages))
+        await overheard.until(lambda: bool(overheard.messages))
+        await first.send(one.delivery(heard.messages[0], "from the first"))
+        await second.send(other.delivery(overheard.messages[0], "from the second"))
+        used = one.server.command(one.ada, one.dm, "status")
+        await one.wait(lambda: used.acknowledged)
+        assert Route.BASE == base == "https://discord.com/api/v10"
+        assert Route("GET", "/users/@me").url == f"{base}/users/@me"
+    assert [desk.messages[0].text for desk in (heard, overheard)] == ["to the first", "to the second"]
+    assert one.server.texts(one.dm) == ("from the first",)
+    assert other.server.texts(other.dm) == ("from the second",)

@@ -25,6 +25,7 @@ from core.vocabulary import (
     Sender,
 )
 from tests.contract.discord import NAME, DiscordDesk, World, serving, world
+from tests.contract.doubles import running
 from tests.fakes.discord import Interaction
 
 
@@ -67,10 +68,12 @@ async def test_a_command_is_a_message_that_is_answered_where_it_was_used(discord
         assert (message.text, message.kind, message.addressed) == ("/reset do this", ChatKind.GROUP, True)
         assert message.message == message.address.reply_to == str(used.id)
         await bot.send(discord.delivery(message, "a new beginning"))
-        await bot.send(discord.delivery(message, "and a second word"))
+        await bot.send(second := discord.delivery(message, "and a second word"))
+        rest = replace(second, id=DeliveryId(second.id + 1), address=replace(second.address, reply_to=None))
+        await bot.send(replace(rest, text="with a later part"))
     assert used.acknowledged
-    assert server.texts(discord.channel) == ("a new beginning", "and a second word")
-    assert {one.interaction_id for one in server.sent(discord.channel)} == {used.id}
+    assert server.texts(discord.channel) == ("a new beginning", "and a second word", "with a later part")
+    assert [one.interaction_id for one in server.sent(discord.channel)] == [used.id, used.id, None]
     assert not server.whispers()
 
 
@@ -80,13 +83,12 @@ async def test_what_is_for_the_asker_only_is_seen_by_nobody_else_part_by_part(di
         _, message = await command(discord, desk, "status")
         first = discord.delivery(message, "all is well")
         sent = await bot.send(first)
-        rest = replace(first, id=DeliveryId(first.id + 1), address=replace(first.address, reply_to=None), text="quite")
+        rest = replace(first, id=DeliveryId(first.id + 7), address=replace(first.address, reply_to=None), text="quite")
+        await bot.send(replace(rest, id=DeliveryId(first.id + 1), answers=None, text="meanwhile"))
         await bot.send(rest)
         await bot.edit(replace(first, text="all is very well"), sent)
-        other = replace(rest, id=DeliveryId(rest.id + 7), text="for everybody")
-        await bot.send(other)
     assert [one.content for one in server.whispers(discord.ada)] == ["all is very well", "quite"]
-    assert server.texts(discord.channel) == ("for everybody",)
+    assert server.texts(discord.channel) == ("meanwhile",)
 
 
 async def test_in_a_direct_chat_nothing_needs_to_be_hidden(discord: World) -> None:
@@ -193,6 +195,7 @@ async def test_suggestions_come_from_the_desk(discord: World) -> None:
     assert len(asked.choices) == 25
     assert (name, typed) == ("resume", "pl")
     assert (principal.sender.user, principal.address.chat) == (str(discord.ada.id), str(discord.channel.id))
+    assert principal.within == str(discord.guild.id)
     assert not desk.heard
 
 
@@ -272,6 +275,24 @@ async def test_a_form_that_was_opened_before_a_restart_still_finds_its_message(d
         server.submit(picked, {"question": "what is c?"})
         await desk.until(lambda: bool(desk.messages))
     assert desk.messages[0].quote == Quote(name="Bob", text="E = mc²")
+
+
+async def test_a_message_that_discord_does_not_tell_soon_holds_up_no_form_and_no_command(discord: World) -> None:
+    server = discord.server
+    async with serving(discord):
+        await offered(discord)
+        text = server.say(discord.channel, discord.bob, "E = mc²")
+        picked = server.use_message_menu(discord.ada, text, "Ask about this")
+        await discord.wait(lambda: picked.modal is not None)
+    server.hang("get_message")
+    bot, desk = discord.patient(), DiscordDesk(discord.memory)
+    async with running(bot, desk):
+        await desk.until(lambda: desk.health.last == "up")
+        form = server.submit(picked, {"question": "what is c?"})
+        used = server.command(discord.bob, discord.channel, "status")
+        await discord.wait(lambda: form.acknowledged and used.acknowledged)
+        assert [(one.text, one.quote) for one in desk.messages] == [("what is c?", None), ("/status", None)]
+        server.clear_faults()
 
 
 async def test_who_gets_no_answer_sees_no_waiting_sign_for_long(discord: World) -> None:

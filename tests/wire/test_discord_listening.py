@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
+from core.errors import BotRejected
 from core.vocabulary import ChatKind, Edit, FileKind, Quote
 from tests.contract.discord import DiscordDesk, World, serving, world
+from tests.contract.doubles import PATIENCE_S
 from tests.fakes.discord import JsonObject
 
 
@@ -179,15 +182,36 @@ async def test_a_malformed_event_is_stored_as_refused_and_stops_nothing(discord:
 
 async def test_a_channel_that_can_not_be_asked_for_is_asked_again_or_given_up(discord: World) -> None:
     server = discord.server
-    author: JsonObject = {"id": str(discord.ada.id), "username": "ada"}
     thread = server.thread(discord.channel, discord.ada, "old")
     server.archive(thread)
     async with serving(discord) as (_, desk):
         server.answer_error("get_channel", 503, 0, "busy")
-        for number, channel in ((77, thread.id), (78, 123456)):
-            ids: JsonObject = {"id": str(number), "channel_id": str(channel), "guild_id": str(discord.guild.id)}
-            server.raw_event("MESSAGE_CREATE", {**ids, "type": 0, "author": author, "content": f"{number}"})
-        server.say(discord.dm, discord.ada, "behind them")
+        for number, channel in ((77, thread.id), (78, 123456), (79, thread.id)):
+            told(discord, number, channel)
+        server.say(discord.dm, discord.ada, "waits for nobody")
+        await heard(desk, 1)
+        used = server.command(discord.ada, discord.channel, "status")
+        await discord.wait(lambda: used.acknowledged)
         discord.clock.advance(await discord.clock.asleep(1))
-        await heard(desk, 2)
-    assert [one.text for one in desk.messages] == ["77", "behind them"]
+        await heard(desk, 4)
+        told(discord, 80, thread.id)
+        await heard(desk, 5)
+    assert [one.text for one in desk.messages] == ["waits for nobody", "/status", "77", "79", "80"]
+    assert {one.address.thread for one in desk.messages[2:]} == {str(thread.id)}
+
+
+async def test_a_token_that_is_refused_when_a_channel_is_asked_for_ends_the_bot(discord: World) -> None:
+    desk = DiscordDesk()
+    running_bot = asyncio.create_task(discord.bot().run(desk))
+    await desk.until(lambda: desk.health.last == "up")
+    discord.server.answer_error("get_channel", 401, 0, "401: Unauthorized")
+    told(discord, 77, 123456)
+    with pytest.raises(BotRejected, match="token"):
+        await asyncio.wait_for(running_bot, PATIENCE_S)
+
+
+def told(discord: World, number: int, channel: int) -> None:
+    """The gateway tells of a message in a channel that it did not tell of."""
+    author: JsonObject = {"id": str(discord.ada.id), "username": "ada"}
+    ids: JsonObject = {"id": str(number), "channel_id": str(channel), "guild_id": str(discord.guild.id)}
+    discord.server.raw_event("MESSAGE_CREATE", {**ids, "type": 0, "author": author, "content": f"{number}"})

@@ -120,7 +120,7 @@ async def test_a_long_wait_is_the_callers_and_closes_its_route_only(discord: Wor
         for _ in range(2):
             with pytest.raises(FloodWait) as caught:
                 await bot.send(discord.delivery(question, "no"))
-            assert caught.value.wait_s == 9.0
+            assert (caught.value.wait_s, caught.value.account) == (9.0, False)
         await bot.typing(question.address)
         discord.clock.advance(9.0)
         server.clear_faults()
@@ -134,11 +134,13 @@ async def test_a_global_limit_holds_every_call(discord: World) -> None:
     async with serving(discord) as (bot, desk):
         question = await asked(discord, desk)
         server.limit("*", 30.0, scope="global")
-        with pytest.raises(FloodWait):
+        with pytest.raises(FloodWait) as sending:
             await bot.send(discord.delivery(question, "no"))
         with pytest.raises(FloodWait) as caught:
             await bot.typing(question.address)
         assert caught.value.wait_s == 30.0
+        assert sending.value.account
+        assert caught.value.account
         assert not server.calls_of("typing")
 
 
@@ -188,18 +190,6 @@ async def test_what_is_too_large_for_what_stands_before_discord_is_not_tried_aga
         discord.server.answer("create_message", 413, b"<html>too large</html>")
         with pytest.raises(Rejected):
             await bot.send(discord.delivery(question, "hello"))
-
-
-async def test_a_gone_thread_leaves_its_channel_alive(discord: World) -> None:
-    server = discord.server
-    thread = server.thread(discord.channel, discord.ada, "aside")
-    async with serving(discord) as (bot, desk):
-        server.say(thread, discord.ada, "here")
-        await desk.until(lambda: len(desk.messages) == 1)
-        server.delete_channel(thread)
-        with pytest.raises(Rejected):
-            await bot.send(discord.delivery(desk.messages[0], "hello"))
-    assert server.texts(discord.channel) == ()
 
 
 async def test_files_go_out_with_their_caption_and_stay_on_an_edit(discord: World, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -215,14 +216,15 @@ async def test_what_answers_a_private_command_is_seen_by_one_person_and_the_rest
         await acked(world, world.server.slash(world.general, world.ada, "/frontdesk", "status"))
         await world.heard(2)
         asked = world.messages[-1]
-        private = await world.bot.send(world.delivery("**fine**", asked.address))
+        private = await world.bot.send(first := world.delivery("**fine**", asked.address))
+        await world.bot.send(replace(first, address=replace(first.address, reply_to=None), text="and more of it"))
         await world.bot.send(world.delivery("another answer", world.address(world.general, root)))
         await acked(world, world.server.slash(world.general, world.ada, "/frontdesk", "reset"))
         await world.heard(3)
         await world.bot.send(world.delivery("begun anew", world.messages[-1].address))
     assert [shown(message) for message in world.shown(world.general)] == ["another answer", "begun anew"]
-    (word,) = world.server.ephemerals(world.ada)
-    assert (word.via, [block["type"] for block in word.blocks]) == ("response_url", ["markdown"])
+    words = world.server.ephemerals(world.ada)
+    assert [(one.via, [block["type"] for block in one.blocks]) for one in words] == [("response_url", ["markdown"])] * 2
     assert private.startswith("ephemeral:")
 
 
@@ -310,3 +312,63 @@ async def test_an_empty_home_says_what_to_do(world: World) -> None:
     home = world.server.home(world.ada)
     assert home is not None
     assert "mention me" in str(home.body)
+
+
+# -- whom nobody hears -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("typed", ["stop", "reset", "help", "status", ""])
+async def test_what_somebody_types_whom_nobody_hears_is_left_to_the_desk(world: World, typed: str) -> None:
+    """Nothing is looked up for them, and nothing is said that the desk does not have said."""
+    world.desk.unheard = {world.ada.id}
+    async with running(world.another(catch_up=0), world.desk):
+        await world.up()
+        await threads_of_ada(world, "about cats", "about fish")
+        asked = len(world.server.calls)
+        await acked(world, world.server.slash(world.general, world.ada, "/frontdesk", typed))
+        await world.heard(3)
+        assert len(world.server.calls) == asked
+    assert world.server.ephemerals(world.ada) == ()
+    assert world.messages[-1].text == f"/{typed or 'help'}"
+    assert world.messages[-1].sender.name == "ada"
+
+
+async def test_the_blocked_are_told_nothing(world: World) -> None:
+    class Blocking(type(world.desk)):  # type: ignore[misc]
+        async def receive(self, batch: object) -> tuple[Receipt, ...]:
+            await super().receive(batch)
+            return (Receipt(verdict=Verdict.IGNORED, row=RowId(1), reason="blocked"),)
+
+    desk = Blocking()
+    desk.unheard = {world.ada.id}
+    async with running(world.another(catch_up=0), desk):
+        await world.server.until(lambda: world.server.connected(2))
+        await acked(world, world.server.slash(world.general, world.ada, "/frontdesk", "stop"))
+    assert world.server.ephemerals(world.ada) == ()
+
+
+async def test_who_is_not_heard_is_not_shown_what_to_say(world: World) -> None:
+    world.desk.unheard = {world.ada.id}
+    world.desk.choices = [Choice(value="0198-one", label="On cats (2 h)")]
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.open_assistant(world.ada, viewing=world.general)
+        world.server.open_home(world.ada)
+        await world.server.until(lambda: world.server.home(world.ada) is not None)
+        await world.acked()
+    home = world.server.home(world.ada)
+    assert home is not None
+    assert "cats" not in str(home.body)
+    assert "rite to me" not in str(home.body)
+    assert world.server.prompts == ()
+
+
+async def test_what_can_not_be_looked_up_just_now_is_said_to_be_so(world: World) -> None:
+    """And not that there is no conversation."""
+    async with running(world.another(catch_up=0), world.desk):
+        await world.up()
+        await threads_of_ada(world, "about cats")
+        world.server.error("conversations.replies", "internal_error")
+        await acked(world, world.server.slash(world.general, world.ada, "/frontdesk", "reset"))
+    (word,) = world.server.ephemerals(world.ada)
+    assert "at the moment" in word.text

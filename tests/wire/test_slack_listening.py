@@ -195,6 +195,18 @@ async def test_who_is_first_mentioned_in_a_thread_hears_how_it_began_and_only_th
     assert (asked.text, more.quote) == ("what now?", None)
 
 
+@pytest.mark.parametrize("catch_up", [0, 200])
+async def test_a_thread_that_is_known_from_before_the_start_needs_no_beginning(world: World, catch_up: int) -> None:
+    root = world.say("the printer is on fire", world.general)
+    world.clock.advance(3_600)
+    world.haunt(world.general, root)
+    async with running(world.another(catch_up=catch_up), world.desk):
+        await world.up()
+        world.say(f"{world.server.bot} well?", world.general, root)
+        await world.desk.until(lambda: "well?" in world.words)
+    assert [one.quote for one in world.messages if one.text == "well?"] == [None]
+
+
 # -- what is said ------------------------------------------------------------------------------------------------------
 
 
@@ -207,6 +219,18 @@ async def test_tokens_are_read_to_us(world: World) -> None:
     (text,) = world.words
     expected = "@bob a < b && c, see #general and this (https://example.com/x?a=1) or https://x.org/ @here"
     assert text == expected
+
+
+@pytest.mark.parametrize("token", ["<#{}>", "<#{}|>"])
+async def test_a_channel_that_comes_without_its_name_is_called_by_it(world: World, token: str) -> None:
+    hidden = world.server.channel("hidden", private=True, with_bot=False)
+    text = f"see {token.format(world.general.id)} and {token.format(hidden.id)}"
+    event: JsonObject = {"type": "message", "channel": world.chat.id, "channel_type": "im", "user": world.ada.id}
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.send_event({**event, "text": text, "ts": "1767225600.000900", "event_ts": "1767225600.000900"})
+        await world.heard(1)
+    assert world.words == [f"see #general and #{hidden.id}"]
 
 
 async def test_an_edit_is_heard_and_only_one(world: World) -> None:

@@ -61,7 +61,8 @@ async def test_c38_half_dead_sockets_are_rebuilt(world: World) -> None:
 
 
 async def test_c36_after_cut_sockets_messages_flow_at_once(world: World) -> None:
-    async with running(world.bot, world.desk):
+    """Whenever it would be looked for dead sockets."""
+    async with running(world.another(Patience(ping_s=3_600.0)), world.desk):
         await world.up()
         world.server.cut_sockets()
         await world.desk.until(lambda: "lost" in world.desk.health.said[-1] or world.desk.health.said[-1] == "up")

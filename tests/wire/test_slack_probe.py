@@ -53,17 +53,36 @@ async def test_an_unreachable_slack_is_the_worlds_fault(world: World) -> None:
 
 
 async def test_all_is_well(world: World) -> None:
-    world.server.answer("auth.test", 200, {**told(world)}, content_type="application/json")
     found = states(await probe(world, groups=[world.general.id, world.server.team.id]).findings(alone=True))
     groups = {f"group {world.general.id}": "ok", f"group {world.server.team.id}": "ok"}
-    assert found["bot_token"] == found["app_token"] == "ok"
+    assert found["bot_token"] == found["app_token"] == found["scopes"] == "ok"
     assert {name: found[name] for name in groups} == groups
     assert not world.server.sockets()
 
 
-def told(world: World) -> dict[str, str | bool]:
-    bot = world.server.bot
-    return {"ok": True, "user": bot.name, "user_id": bot.user_id, "team_id": bot.team_id, "bot_id": bot.bot_id}
+async def test_scopes_that_the_token_lacks_are_named(world: World) -> None:
+    world.server.remove_scope("im:history", "reactions:write")
+    [scopes_found] = [one for one in await probe(world).findings(alone=True) if one.what.endswith("scopes")]
+    assert scopes_found.state == "fault"
+    assert "im:history, reactions:write" in scopes_found.detail
+    assert "install the app again" in scopes_found.do
+
+
+async def test_tokens_of_two_apps_are_told_apart(world: World) -> None:
+    """Both are good, and what is said to one app would be answered by the other."""
+    other = world.server.add_bot("other")
+    mixed = probe(world, app_token=Secret(other.app_token))
+    [finding] = [one for one in await mixed.findings(alone=True) if one.what.endswith("app_token")]
+    assert (finding.state, finding.blames) == ("fault", "config")
+    assert other.app_id in finding.detail
+    assert world.server.bot.app_id in finding.detail
+    assert f"replace app_token by one of https://api.slack.com/apps/{world.server.bot.app_id}" in finding.do
+    assert other.app_token not in finding.detail + finding.do
+
+
+async def test_tokens_whose_app_is_not_known_are_no_fault(world: World) -> None:
+    world.server.error("bots.info", "bot_not_found")
+    assert states(await probe(world).findings(alone=True))["app_token"] == "ok"
 
 
 async def test_what_is_wrong_is_said_with_what_to_do(world: World) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown
+from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, ThreadGone, Unknown
 from core.ports import CanEdit, CanFetch, CanReact, CanType, HasTitles, KnowsAdmins, ServesHttp, ShowsWork
 from core.vocabulary import Button, MessageId
 from tests.contract.doubles import running
@@ -156,7 +156,8 @@ async def test_an_edit_that_slack_refuses_loses_nothing(world: World) -> None:
         ("not_in_channel", ChatDead),
         ("user_disabled", ChatDead),
         ("restricted_action", ChatDead),
-        ("thread_not_found", Rejected),
+        ("thread_not_found", ThreadGone),
+        ("cannot_reply_to_message", ThreadGone),
         ("ratelimited", FloodWait),
         ("message_limit_exceeded", FloodWait),
         ("internal_error", Unknown),
@@ -172,6 +173,18 @@ async def test_each_refusal_means_something(world: World, error: str, ours: type
         with pytest.raises(SendError, match="flood" if ours is FloodWait else error) as caught:
             await world.bot.send(world.delivery("x"))
     assert type(caught.value) is ours
+
+
+@pytest.mark.parametrize(
+    ("error", "account"), [("ratelimited", False), ("rate_limited", True), ("message_limit_exceeded", True)]
+)
+async def test_a_flood_wait_says_whether_it_is_the_app_s(world: World, error: str, account: bool) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.error("chat.postMessage", error)
+        with pytest.raises(FloodWait) as caught:
+            await world.bot.send(world.delivery("x"))
+    assert caught.value.account is account
 
 
 async def test_a_flood_wait_holds_for_its_channel_only_and_is_kept_without_asking_again(world: World) -> None:
@@ -250,15 +263,16 @@ async def test_what_certainly_failed_here_is_not_looked_for(world: World) -> Non
 
 
 async def test_where_it_is_not_to_be_known_nothing_is_sent_twice(world: World) -> None:
-    async with running(world.bot, world.desk):
+    bot = world.another(catch_up=0)  # nobody else reads the history
+    async with running(bot, world.desk):
         await world.up()
         world.server.drop("chat.postMessage", applied=True)
         with pytest.raises(Unknown):
-            await world.bot.send(delivery := world.delivery("answer"))
+            await bot.send(delivery := world.delivery("answer"))
         world.server.error("conversations.history", "internal_error")
         with pytest.raises(NotSent, match="not known"):
-            await world.bot.send(replace(delivery, attempt=2))
-        await world.bot.send(replace(delivery, attempt=3))
+            await bot.send(replace(delivery, attempt=2))
+        await bot.send(replace(delivery, attempt=3))
     assert len(world.shown()) == 1
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bots.telegram.bot import TelegramBot
-from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown
+from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, ThreadGone, Unknown
 from core.ports import Bot, CanEdit, CanType
 from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, MessageId, UserId
 from tests.contract.doubles import ManualClock, NoChance, RecordingDesk, running
@@ -146,7 +146,8 @@ async def test_typing_is_shown(world: World) -> None:
         (400, "Bad Request: have no rights to send a message", ChatDead),
         (400, "Bad Request: CHAT_WRITE_FORBIDDEN", ChatDead),
         (400, "Bad Request: message is too long", Rejected),
-        (400, "Bad Request: message thread not found", Rejected),
+        (400, "Bad Request: message thread not found", ThreadGone),
+        (400, "Bad Request: TOPIC_CLOSED", ThreadGone),
         (409, "Conflict: something", Rejected),
         (413, "Request Entity Too Large", Rejected),
         (500, "Internal Server Error", Unknown),
@@ -171,6 +172,27 @@ async def test_c35_a_flood_wait_tells_how_long(world: World, retry_after: int | 
     refusal = await world.refusal()
     assert isinstance(refusal, FloodWait)
     assert refusal.wait_s == wait_s
+
+
+@pytest.mark.parametrize(("passes", "apart_s"), [(False, 0), (True, 0), (False, 5)])
+async def test_waits_of_two_chats_that_end_together_are_the_account_s(
+    world: World, passes: bool, apart_s: int
+) -> None:  # fmt: skip
+    """Telegram does not say which; what was let through meanwhile, or an end of its own, tells that it is a chat's."""
+    group = world.server.group("Group")
+    world.server.flood(world.chat, 30)
+    assert [await flooded(world, world.chat) for _ in range(2)] == [False, False]
+    if passes:
+        await world.bot.send(world.delivery("fine", chat=world.server.group("Another")))
+    world.server.flood(group, 30 + apart_s)
+    assert await flooded(world, group) is not (passes or apart_s > 0)
+
+
+async def flooded(world: World, chat: Chat) -> bool:
+    """Whether the wait that it is told is the account's."""
+    with pytest.raises(FloodWait) as caught:
+        await world.bot.send(world.delivery("x", chat=chat))
+    return caught.value.account
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"", b"\xff", [], "soon", {"ok": True}, {"ok": True, "result": {}}])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.errors import ChatDead, FloodWait, Rejected
+from core.errors import ChatDead, FloodWait, Rejected, ThreadGone
 from core.vocabulary import ChatKind, Moved
 from tests.contract.doubles import running
 from tests.wire.telegram_world import World
@@ -67,21 +67,14 @@ async def test_a_topic_of_a_private_chat_is_a_direct_thread(world: World) -> Non
     assert world.server.chat(world.chat).from_bot[-1].thread_id == topic
 
 
-async def test_what_was_for_a_private_topic_that_is_gone_is_said_in_the_chat_itself(world: World) -> None:
-    async with running(world.bot, world.desk):
-        await world.up()
-        await world.bot.send(world.delivery("still here", thread=77))
-    (sent,) = world.server.chat(world.chat).from_bot
-    assert (sent.text, sent.thread_id) == ("still here", None)
-
-
-async def test_what_was_for_a_topic_of_a_group_that_is_gone_is_refused(world: World) -> None:
+async def test_what_was_for_a_topic_that_is_gone_may_be_said_in_the_chat_around_it(world: World) -> None:
     forum = world.server.group("Forum", forum=True)
     async with running(world.bot, world.desk):
         await world.up()
-        with pytest.raises(Rejected, match="thread not found"):
-            await world.bot.send(world.delivery("nowhere", chat=forum, thread=77))
-    assert world.server.chat(forum).bot_texts == ()
+        for chat in (forum, world.chat):
+            with pytest.raises(ThreadGone, match="thread not found"):
+                await world.bot.send(world.delivery("nowhere", chat=chat, thread=77))
+    assert world.server.chat(forum).bot_texts == world.server.chat(world.chat).bot_texts == ()
 
 
 # -- albums ------------------------------------------------------------------------------------------------------------
@@ -126,6 +119,22 @@ async def test_c31_a_moved_group_is_told_once_and_written_to_at_its_new_id(world
     moves = {one for one in world.desk.heard if isinstance(one, Moved)}
     assert [(move.address.chat, move.to) for move in moves] == [(str(group.id), str(there.id))]
     assert world.desk.most_waiting == 1
+
+
+async def test_c31_an_edit_in_a_moved_group_is_refused_and_tells_of_the_move(world: World) -> None:
+    group = world.server.group("Engines", supergroup=False)
+    async with running(world.bot, world.desk):
+        await world.up()
+        sent = await world.bot.send(world.delivery("one", chat=group))
+        there = world.server.migrate(group, world.ada)
+        await world.heard(2)
+        with pytest.raises(Rejected):
+            await world.bot.edit(world.delivery("one two", chat=group), sent)
+        await world.heard(3)
+    assert {(one.address.chat, one.to) for one in world.desk.heard if isinstance(one, Moved)} == {
+        (str(group.id), str(there.id))
+    }
+    assert world.server.chat(there).bot_texts == ()
 
 
 async def test_c31_the_new_chat_is_tried_once_and_its_refusal_stands(world: World) -> None:

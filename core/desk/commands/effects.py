@@ -13,7 +13,7 @@ from core.desk.resets import Policy, ResetReason
 from core.people.names import plain_line
 from core.service.notices import Notices
 from core.store import conversations, deliveries, entries, history, inbox, sessions, turns
-from core.store.conversations import Conversation, SessionId
+from core.store.conversations import Conversation, ConversationId, SessionId
 from core.store.deliveries import Parcel, Posted
 from core.store.enclosures import Enclosed
 from core.store.entries import Draft, Entry, Kind
@@ -25,6 +25,8 @@ from core.vocabulary import ChatKind
 
 LISTED = 20
 """Sessions that /sessions shows and /resume NUMBER counts."""
+MOST_RESUMABLE = 500
+"""Sessions of a person among which /resume looks."""
 PAGE = 200
 
 
@@ -54,7 +56,8 @@ class Case:
 class Effect:
     """`message`: the row goes on as an ordinary message with this text; `brings` is what comes with it, where that is
     not what came with the command. `evict`: no cached agent is good any more.
-    `opened`: rows that it made. `detail`: what the row ends with, in place of the command's name."""
+    `opened`: rows that it made. `detail`: what the row ends with, in place of the command's name. `title`: what is
+    talked about there from now on."""
 
     reply: str = ""
     message: str | None = None
@@ -63,6 +66,7 @@ class Effect:
     posted: tuple[Posted, ...] = ()
     opened: tuple[Waiting, ...] = ()
     detail: str = ""
+    title: str | None = None
 
 
 def stop(tx: Tx, case: Case) -> Effect:
@@ -116,7 +120,7 @@ def title(tx: Tx, case: Case) -> Effect:
     if len(name) > TITLE_LIMIT:
         return Effect(reply=case.notices.say("title_usage", limit=TITLE_LIMIT))
     sessions.entitle(tx, session.id, name, case.now)
-    return Effect(reply=case.notices.say("title_set", title=name))
+    return Effect(reply=case.notices.say("title_set", title=name), title=name)
 
 
 def from_end(tx: Tx, session: Session, kind: Kind, back: int = 1, *, past_clear: bool = False) -> Entry | None:
@@ -228,7 +232,7 @@ def resume(tx: Tx, case: Case) -> Effect:
         sessions.end(tx, close_suspended(tx, case.conversation, current, case.now).id, "resumed_away", case.now)
     _move(tx, case, found)
     said = case.notices.say("resumed", title=_title(case, found), messages=found.messages)
-    return Effect(reply=said, evict=True)
+    return Effect(reply=said, evict=True, title=found.title)
 
 
 def _title(case: Case, session: Session) -> str:
@@ -265,8 +269,7 @@ def _move(tx: Tx, case: Case, session: Session) -> None:
 def _wanted(tx: Tx, case: Case, current: Session | None) -> Session | str:
     """The session that is meant, or what to say instead. Only those that the asker took part in exist."""
     name = " ".join(case.argument.split())
-    found = sessions.of_person(tx, case.conversation.id, case.row.identity, 500)
-    mine = [session for session in found if _may_come_here(case, session)]
+    mine = resumable(tx, case.conversation.id, case.row.identity, case.row.role)
     others = [
         session for session in mine if current is None or session.id != current.id or current.ended_at is not None
     ]
@@ -284,13 +287,14 @@ def _wanted(tx: Tx, case: Case, current: Session | None) -> Session | str:
     return fits[0] if len(fits) == 1 else case.notices.say("resume_many", name=name[:TITLE_LIMIT])
 
 
-def _may_come_here(case: Case, session: Session) -> bool:
-    """What several people share stays where they are; only an owner may take it elsewhere."""
-    return may_come_to(session, here=session.conversation == case.conversation.id, role=case.row.role)
-
-
-def may_come_to(session: Session, *, here: bool, role: str | None) -> bool:
-    return here or session.kind is ChatKind.DIRECT or role == Role.OWNER
+def resumable(tx: Tx, here: ConversationId | None, identity: str, role: str) -> list[Session]:
+    """What somebody may resume in a conversation, latest first. What several people share stays where they are; only an
+    owner may take it elsewhere."""
+    return [
+        session
+        for session in sessions.of_person(tx, here, identity, MOST_RESUMABLE)
+        if session.conversation == here or session.kind is ChatKind.DIRECT or role == Role.OWNER
+    ]
 
 
 def _latest(case: Case, others: list[Session], current: Session | None) -> Session | str:

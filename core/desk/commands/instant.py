@@ -8,7 +8,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from core.agents.registry import Agents
-from core.desk.commands.effects import LISTED
+from core.desk.commands.effects import LISTED, resumable
 from core.desk.commands.table import COMMANDS, parse
 from core.desk.days import day_start
 from core.desk.export import markdown
@@ -54,7 +54,7 @@ def help_(tx: Tx, question: Question) -> str:
 def sessions_(tx: Tx, question: Question) -> str:
     say = question.notices.say
     row, current = question.row, question.session(tx)
-    mine = sessions.of_person(tx, row.conversation, row.identity, LISTED)
+    mine = resumable(tx, row.conversation, row.identity, row.role)[:LISTED]
     if not mine:
         return say("sessions_none")
     lines = [say("sessions_head"), ""]

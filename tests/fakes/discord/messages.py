@@ -61,6 +61,11 @@ def refuse_closed(platform: Platform, account: Account, room: Room) -> None:
         raise ApiError(403, 50278, "Cannot send messages to this user due to having no mutual guilds")
 
 
+def refuse_voice(platform: Platform, account: Account, room: Room) -> None:
+    if not platform.permissions(room, account.user_id) & may.SEND_VOICE_MESSAGES:
+        raise ApiError(400, 50173, "Cannot send voice messages in this channel")
+
+
 def create_message(platform: Platform, request: Request) -> Reply:
     account = request.bot
     files = (may.ATTACH_FILES,) if request.uploads else ()
@@ -69,6 +74,8 @@ def create_message(platform: Platform, request: Request) -> Reply:
     draft = read_draft(platform, request.body, request.uploads, Terms(default=REGULAR), faults)
     replied = _referenced(platform, room, draft, faults)
     faults.refuse()
+    if draft.flags & VOICE_MESSAGE and room.type != DM:
+        refuse_voice(platform, account, room)
     if (known := _sent_before(platform, account, draft)) is not None:
         return Reply(body=message_json(platform, known, reader=account))
     forwarded = replied if draft.reference is not None and draft.reference["type"] == 1 else None

@@ -23,6 +23,7 @@ MANAGE_THREADS = 1 << 34
 CREATE_PUBLIC_THREADS = 1 << 35
 CREATE_PRIVATE_THREADS = 1 << 36
 SEND_MESSAGES_IN_THREADS = 1 << 38
+SEND_VOICE_MESSAGES = 1 << 46
 
 EVERYTHING = (1 << 53) - 1
 USUAL = (
@@ -38,6 +39,7 @@ USUAL = (
     | CREATE_PUBLIC_THREADS
     | CREATE_PRIVATE_THREADS
     | SEND_MESSAGES_IN_THREADS
+    | SEND_VOICE_MESSAGES
 )
 """What @everyone has in a guild as people make it. It includes MENTION_EVERYONE, so that careless pings do ping."""
 

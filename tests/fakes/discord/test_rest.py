@@ -253,7 +253,7 @@ async def test_files_go_up_and_come_down(raw: Raw, channel: Channel) -> None:
     assert server.problems == ()
 
 
-async def test_voice_messages_have_one_sound_and_its_shape(raw: Raw, channel: Channel) -> None:
+async def test_voice_messages_have_one_sound_and_its_shape(raw: Raw, guild: Guild, channel: Channel) -> None:
     path, sound = f"/channels/{channel.id}/messages", {"files[0]": ("v.ogg", b"OggS")}
     shape: Any = {"id": 0, "filename": "v.ogg", "duration_secs": 1.5, "waveform": "AAAA"}
     bodies: list[tuple[Any, int | None]] = [
@@ -266,6 +266,9 @@ async def test_voice_messages_have_one_sound_and_its_shape(raw: Raw, channel: Ch
     assert (await raw.upload(path, json.dumps({"flags": 8192}), {"files[0]": ("a.txt", b"x")})).code == 50160
     (sent,) = raw.server.sent(channel)
     assert (await raw.call("PATCH", f"{path}/{sent.id}", {"content": "x"})).code == 50162
+    raw.server.overwrite(channel, guild, deny=may.SEND_VOICE_MESSAGES)
+    answered = await raw.upload(path, json.dumps({"flags": 8192, "attachments": [shape]}), sound)
+    assert answered.code == 50173
 
 
 @pytest.mark.parametrize("size", [10 * 1024 * 1024 + 1, 26 * 1024 * 1024])

@@ -35,6 +35,13 @@ def carry_out(platform: Platform, call: Incoming) -> JsonObject:
     return {"ok": True, **result}
 
 
+def scopes_told(platform: Platform, call: Incoming) -> dict[str, str]:
+    """With each answer Slack tells what the token may do, and what the method asks for."""
+    caller = platform.installations.get(_token(call))
+    needed = ",".join(call.method.scopes) if call.method is not None else ""
+    return {} if caller is None else {"X-OAuth-Scopes": caller.provided, "X-Accepted-OAuth-Scopes": needed}
+
+
 def _call_as_bot(platform: Platform, call: Incoming) -> JsonObject:
     caller = _caller(platform, call)
     platform.journal.known(call.number, caller.app.id, caller.bot.team_id)

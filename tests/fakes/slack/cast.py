@@ -96,10 +96,11 @@ class Cast(Openings):
             return bot
 
     def _app(self, name: str) -> App:
+        app_id = self.platform.new_id("A")
         app = App(
-            id=self.platform.new_id("A"),
+            id=app_id,
             name=name,
-            app_token=keep(f"xapp-1-{self.platform.new_secret('app')}"),
+            app_token=keep(f"xapp-1-{app_id}-{self.platform.new_secret('app')}"),
             signing_secret=keep(self.platform.new_secret("signing")[:32]),
         )
         self.platform.apps[app.id] = app

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from tests.fakes.faults import Answer, Delay, Drop, Fault, Hang
-from tests.fakes.slack.calls import Incoming, carry_out
+from tests.fakes.slack.calls import Incoming, carry_out, scopes_told
 from tests.fakes.slack.errors import ApiError
 from tests.fakes.slack.fileroom import downloaded, received
 from tests.fakes.slack.model import JsonObject, JsonValue
@@ -166,7 +166,7 @@ class HttpFront:
 
     def _call(self, call: Incoming) -> web.Response:
         try:
-            return _json_response(200, carry_out(self._platform, call))
+            return _json_response(200, carry_out(self._platform, call), scopes_told(self._platform, call))
         except ApiError as error:
             return self._refused(call.number, error, _json_response(error.status, error.json(), error.headers))
 

@@ -1,0 +1,145 @@
+"""Slack's history: what was said in a channel or in a thread of it, and which places there are."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from bots.slack import inbound
+from bots.slack.gates import Gates
+from bots.slack.inbound import Account
+from bots.slack.people import People
+from core.fields import Json, Unreadable, records
+from core.vocabulary import ChatKind, Message
+
+_LOG: Final = logging.getLogger(__name__)
+_PAGE: Final = 200
+"""No more at once is recommended: https://docs.slack.dev/reference/methods/conversations.history."""
+_MOST_PAGES: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """A channel, or a thread in it."""
+
+    chat: str
+    thread: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """What was said to us, oldest first. `threads` of a channel went on since then, `still` did not."""
+
+    said: Sequence[Message]
+    threads: frozenset[str] = frozenset()
+    still: frozenset[str] = frozenset()
+
+
+class History:
+    """For one `run`. `us` tells who we are by now. Everything raises what `Gates.call` does."""
+
+    def __init__(self, gates: Gates, people: People, us: Callable[[], Account]) -> None:
+        self._gates = gates
+        self._people = people
+        self._us = us
+
+    async def introduce(self) -> None:
+        """Does Slack still know us? Raises `BotRejected` if not, and the line knows it."""
+        await self._gates.call("auth.test", {}, telling=True)
+
+    async def places(self, kind: str, most: int) -> AsyncGenerator[str, None]:
+        """The conversations of a kind (https://docs.slack.dev/reference/methods/users.conversations) that we are in,
+        page by page."""
+        arguments: dict[str, object] = {"types": kind, "exclude_archived": True, "limit": _PAGE}
+        while most > 0:
+            answer = await self._gates.call("users.conversations", arguments)
+            listed = [str(one["id"]) for one in records(answer.get("channels")) if isinstance(one.get("id"), str)]
+            for chat in listed[:most]:
+                yield chat
+            most -= len(listed)
+            cursor = _cursor(answer)
+            if not cursor:
+                return
+            arguments = {**arguments, "cursor": cursor}
+
+    async def since(self, place: Place, since: datetime, most: int) -> Found:
+        """The newest `most` messages that there are after that moment."""
+        raw = await (self._thread if place.thread is not None else self._channel)(place, since.timestamp(), most)
+        recent = sorted((one for one in raw if _is_after(one, since.timestamp())), key=lambda one: str(one["ts"]))
+        recent = recent[-most:]
+        names = await self._people.names({user for one in recent for user in inbound.people(one)})
+        said = tuple({message.message: message for message in self._said(recent, names)}.values())
+        if place.thread is not None:
+            return Found(said=said)
+        threads = {thread: went_on for one in raw for thread, went_on in _threads(one, since.timestamp())}
+        return Found(
+            said=said,
+            threads=frozenset(thread for thread, went_on in threads.items() if went_on),
+            still=frozenset(thread for thread, went_on in threads.items() if not went_on),
+        )
+
+    async def _channel(self, place: Place, oldest: float, most: int) -> list[Json]:
+        """The newest come first. Of a channel one page at least, since an older message of it may have got replies."""
+        direct = place.chat.startswith("D")
+        arguments: dict[str, object] = {"channel": place.chat, "limit": _PAGE}
+        arguments |= {"oldest": f"{oldest:.6f}"} if direct else {}
+        found: list[Json] = []
+        async for page in self._pages("conversations.history", arguments):
+            found += [{**one, "channel": place.chat} for one in page]
+            if len(found) >= most or not all(_is_after(one, oldest) for one in page):
+                break
+        return found
+
+    async def _thread(self, place: Place, oldest: float, most: int) -> list[Json]:
+        """The oldest come first, so that the newest are on the last page. The first message always comes along."""
+        arguments = {"channel": place.chat, "ts": place.thread, "oldest": f"{oldest:.6f}", "limit": _PAGE}
+        found: list[Json] = []
+        async for page in self._pages("conversations.replies", arguments):
+            found = [*found, *({**one, "channel": place.chat} for one in page)][-most - _PAGE :]
+        return found
+
+    async def _pages(self, method: str, arguments: Json) -> AsyncIterator[list[Json]]:
+        for _ in range(_MOST_PAGES):
+            answer = await self._gates.call(method, arguments)
+            yield records(answer.get("messages"))
+            cursor = _cursor(answer)
+            if not cursor:
+                return
+            arguments = {**arguments, "cursor": cursor}
+
+    def _said(self, raw: Iterable[Json], names: Mapping[str, str]) -> Iterable[Message]:
+        us = self._us()
+        for one in raw:
+            try:
+                said = inbound.message(one, us, names, app=us.app)
+            except Unreadable as problem:
+                _LOG.warning("a message of slack's history is unreadable", extra={"why": str(problem)})
+                continue
+            if said is not None and (said.addressed or said.kind is not ChatKind.GROUP):
+                yield said
+
+
+def _threads(message: Json, oldest: float) -> Iterable[tuple[str, bool]]:
+    """The thread that a message of a channel begins or belongs to, and whether something was said there since."""
+    ts, root = message.get("ts"), message.get("thread_ts")
+    if message.get("reply_count") and isinstance(ts, str):
+        latest = message.get("latest_reply")
+        yield ts, not isinstance(latest, str) or _is_after({"ts": latest}, oldest)
+    elif isinstance(root, str) and root != ts and _is_after(message, oldest):
+        yield root, True
+
+
+def _cursor(answer: Json) -> str:
+    more = answer.get("response_metadata")
+    cursor = more.get("next_cursor") if isinstance(more, dict) else None
+    return cursor if isinstance(cursor, str) else ""
+
+
+def _is_after(message: Json, oldest: float) -> bool:
+    try:
+        return inbound.moment(inbound.stamp(message, "ts")).timestamp() > oldest
+    except Unreadable:
+        return False

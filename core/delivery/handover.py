@@ -1,0 +1,64 @@
+"""One part, given to its bot: what it became, or why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import structlog
+
+from core.delivery.workshop import Workshop
+from core.errors import ChatDead, Rejected, SendError, Unknown
+from core.ports import Bot, CanEdit, CanType
+from core.store.deliveries import Posted
+from core.vocabulary import Address, Delivery, MessageId
+
+log = structlog.get_logger("frontdesk.delivery")
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    message: MessageId | None
+
+
+Fate = Sent | SendError
+
+
+async def accepts(bot: Bot, posted: Posted) -> bool:
+    """Does the platform take anything for this chat? Asked with what leaves no trace, before what is said only once."""
+    if not isinstance(bot, CanType):
+        return True
+    try:
+        await bot.typing(_address(posted))
+    except (Rejected, ChatDead):
+        return True  # it answers; what becomes of the notice is the notice's to find out
+    except SendError:
+        return False
+    return True
+
+
+async def hand_over(workshop: Workshop, bot: Bot, posted: Posted) -> Fate:
+    """Give one part to the bot: an edit if the platform's id is known, else a send."""
+    files = workshop.files_of(posted)
+    if len(files) < len(posted.files) and not posted.text.strip():
+        return Rejected("a file of it is not kept any more")
+    delivery = Delivery(
+        id=posted.id, address=_address(posted), kind=posted.kind, text=posted.text, buttons=posted.buttons, files=files,
+        attempt=max(1, posted.attempts), answers=posted.address.reply_to,
+    )  # fmt: skip
+    try:
+        if posted.message is None:
+            return Sent(await bot.send(delivery))
+        if isinstance(bot, CanEdit):
+            await bot.edit(delivery, posted.message)
+            return Sent(posted.message)
+        return Rejected("this bot can't edit")
+    except SendError as error:
+        return error
+    except Exception as error:  # delivery lane: a fault in one bot stops no other; it may have gone out
+        log.exception("bot_fault", bot=posted.address.bot, delivery=posted.id)
+        return Unknown(f"fault in the bot: {type(error).__name__}")
+
+
+def _address(posted: Posted) -> Address:
+    """Only the first part replies to the question."""
+    return posted.address if posted.part == 1 else replace(posted.address, reply_to=None)
