@@ -27,6 +27,7 @@ from core.vocabulary import (
     Malformed,
     Message,
     MessageId,
+    Moved,
     Quote,
     Sender,
     ThreadId,
@@ -35,6 +36,9 @@ from core.vocabulary import (
 
 # https://docs.slack.dev/reference/events/message#subtypes: what is left out are joins, topics, deletions and the like
 _SAID: Final = frozenset({"", "file_share", "thread_broadcast", "me_message", "bot_message"})
+SPOKEN: Final = ("message", "app_mention")
+MOVED: Final = "channel_id_changed"
+"""https://docs.slack.dev/reference/events/channel_id_changed"""
 _DIRECT: Final = frozenset({"im", "app_home"})
 _TS: Final = re.compile(r"\d{1,11}\.\d{1,6}", re.ASCII)
 _ID: Final = re.compile(r"[A-Za-z0-9]{1,32}", re.ASCII)
@@ -100,9 +104,11 @@ def people(event: Json) -> set[str]:
 def read(payload: object, us: Account, names: Mapping[str, str]) -> Inbound | None:
     """What the event means to us: None if nothing, `Malformed` if it can't be read. `names` are people's, by id."""
     event = event_of(payload)
-    if not isinstance(payload, dict) or event.get("type") not in ("message", "app_mention"):
+    if not isinstance(payload, dict) or event.get("type") not in (*SPOKEN, MOVED):
         return None
     try:
+        if event.get("type") == MOVED:
+            return _moved(event, us)
         if event.get("subtype") == "message_changed":
             return _edit(event, us, names)
         return message(event, us, names, app=opt(payload, "api_app_id", str) or us.app)
@@ -111,6 +117,12 @@ def read(payload: object, us: Account, names: Mapping[str, str]) -> Inbound | No
         if not isinstance(number, str) or not _ID.fullmatch(number):
             return None
         return Malformed(event=EventId(number), address=Address(bot=us.bot, chat=ChatId("")), reason=str(problem))
+
+
+def _moved(event: Json, us: Account) -> Moved:
+    """A private channel was shared with another organization, and has another id for good."""
+    old, new = ident(event, "old_channel_id"), ident(event, "new_channel_id")
+    return Moved(event=EventId(f"moved:{old}:{new}"), address=Address(bot=us.bot, chat=ChatId(old)), to=ChatId(new))
 
 
 def message(event: Json, us: Account, names: Mapping[str, str], *, app: str = "") -> Message | None:

@@ -215,6 +215,8 @@ class Listener:
                 self.spawn(self._aside(self._suggest(event)))
             case "app_uninstalled" | "tokens_revoked":
                 self.spawn(self._aside(self._look_again()))
+            case "channel_id_changed":
+                return Reading(inbound=inbound.read(payload, self.us, {}))
             case "message" | "app_mention":
                 names = await self.people.names(inbound.people(event))
                 said = inbound.read(payload, self.us, names)
@@ -348,7 +350,7 @@ def _place_of(event: Json) -> Place | None:
     """The conversation that an event is about; None if it is no message."""
     said = event.get("message") if event.get("subtype") == "message_changed" else event
     chat, message = event.get("channel"), said if isinstance(said, dict) else {}
-    if not isinstance(chat, str) or event.get("type") not in ("message", "app_mention"):
+    if not isinstance(chat, str) or event.get("type") not in inbound.SPOKEN:
         return None
     root = message.get("thread_ts")
     return Place(chat=chat, thread=root if isinstance(root, str) and root != message.get("ts") else None)

@@ -37,6 +37,7 @@ SCOPES_OF_EVENTS: Final[Mapping[str, str]] = {
     "app_mention": "app_mentions:read",
     "app_uninstalled": "",
     "assistant_thread_started": "assistant:write",
+    "channel_id_changed": "groups:read",
     "message.channels": "channels:history",
     "message.groups": "groups:history",
     "message.im": "im:history",

@@ -208,10 +208,10 @@ class SlackTalk(Dialogue):
     @property
     def texts(self) -> tuple[str, ...]:
         """Said in blocks; the text beside them is for notifications, and cut short."""
-        return tuple(_words(one) for one in self._shown)
+        return tuple(words_of(one) for one in self._shown)
 
     def waited_s(self, mark: str) -> float | None:
-        answer = next((one.ts for one in self._shown if closing(mark) in _words(one)), None)
+        answer = next((one.ts for one in self._shown if closing(mark) in words_of(one)), None)
         return None if answer is None else float(answer) - float(self.message_of(mark))
 
     @property
@@ -226,7 +226,7 @@ class SlackTalk(Dialogue):
         self._server.click(self._channel, message.ts, self._people[0], _actions(message)[0])
 
 
-def _words(message: SlackMessage) -> str:
+def words_of(message: SlackMessage) -> str:
     found = [block["text"] for block in message.blocks if block["type"] == "markdown"]
     return "\n".join(str(text) for text in found) or message.text
 

@@ -13,8 +13,11 @@ from tests.crash.conftest import StageOn, platform_called
 from tests.crash.daemon import until
 from tests.crash.dialogue import Dialogue, Platform
 from tests.crash.nursery import Nursery
-from tests.crash.platforms import Discord, DiscordTalk, Slack, SlackTalk
+from tests.crash.platforms import Discord, DiscordTalk, Slack, SlackTalk, words_of
 from tests.crash.scene import RESET, Stage, Telegram
+from tests.fakes.agents_crash import closing
+from tests.fakes.slack import Channel as SlackChannel
+from tests.fakes.slack import Person
 
 pytestmark = pytest.mark.crash
 
@@ -123,6 +126,41 @@ def test_c16_the_same_words_twice_are_two_messages(stage_on: StageOn, name: str)
         talk.put("count me", "")
         talk.put("count me", "")
         until(lambda: talk.count("counted 8") == 2, "both are answered")
+
+
+def test_c31_a_private_channel_that_is_shared_goes_on_under_its_new_id(
+    bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path
+) -> None:
+    """Its thread's session, and the permission to answer there. Slack says the new id once, in an event."""
+    with platform_called("slack") as platform:
+        assert isinstance(platform, Slack)
+        ada = platform.server.person("Ada")
+        channel = platform.server.channel("plans", members=[ada], private=True)
+        platform.channels.append(channel.id)
+        stage = Stage([platform], tmp_path, bot_nursery)
+        stage.put_store(sqlite_template)
+        with stage.daemon:
+            moved_on(stage, platform, ada, channel)
+
+
+def moved_on(stage: Stage, platform: Slack, ada: Person, channel: SlackChannel) -> None:
+    stage.start()
+    stage.daemon.until_bot("up", "slack")
+    root = platform.server.say(channel, ada, f"{platform.server.bot} fast one")
+    platform.until(lambda: shown(platform, channel) == ["one"], timeout_s=30.0)
+    there = platform.server.share_outside(channel)
+    platform.server.say(there, ada, "fast two", thread=root)
+    platform.until(lambda: shown(platform, there) == ["one", "two"], timeout_s=30.0)
+    listed = stage.daemon.json("sessions", "list")
+    assert isinstance(listed, list)
+    assert [one["messages"] for one in listed] == [2]
+    assert platform.problems == ()
+
+
+def shown(platform: Slack, channel: SlackChannel) -> list[str]:
+    """The marks of the answers there."""
+    texts = [words_of(one) for one in platform.server.from_bot(channel)]
+    return [mark for text in texts for mark in ("one", "two") if closing(mark) in text]
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)

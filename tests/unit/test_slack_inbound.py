@@ -10,7 +10,7 @@ from bots.slack import tokens
 from bots.slack.inbound import Account, account, is_ours, people, read
 from bots.slack.threads import quoted
 from core.fields import Json
-from core.vocabulary import BotName, Edit, FileKind, Malformed, Message, Quote
+from core.vocabulary import BotName, Edit, FileKind, Malformed, Message, Moved, Quote
 
 US = Account(bot=BotName("slack"), team="T1", user="U1", bot_id="B1", name="frontdesk", app="A1")
 NAMES = {"U2": "Ann", "U3": "Bob"}
@@ -195,3 +195,12 @@ def test_what_is_escaped_is_unescaped_again() -> None:
     text = "a < b && &lt; <@U1> \"'"
     assert tokens.unescaped(tokens.escaped(text)) == text
     assert "<" not in tokens.escaped(text)
+
+
+def test_c31_a_channel_that_got_another_id_has_moved() -> None:
+    event = {"type": "channel_id_changed", "old_channel_id": "G1", "new_channel_id": "C1", "event_ts": "1.0"}
+    found = read({"event_id": "Ev1", "event": event}, US, {})
+    assert isinstance(found, Moved)
+    assert (found.address.chat, found.to) == ("G1", "C1")
+    broken = read({"event_id": "Ev1", "event": {**event, "new_channel_id": 7}}, US, {})
+    assert isinstance(broken, Malformed)

@@ -131,6 +131,27 @@ class People:
             room.members.discard(who.id)
             self.platform.changed()
 
+    def share_outside(self, channel: Channel | str) -> Channel:
+        """A private channel is shared with another organization (Slack Connect): it has another id for good, and all
+        that was said in it (https://docs.slack.dev/reference/events/channel_id_changed)."""
+        with self.platform.lock:
+            room = self.platform.rooms.pop(_id(channel))
+            if room.channel.kind != "group":
+                raise ValueError("only a private channel's id changes")
+            event: JsonObject = {
+                "type": "channel_id_changed",
+                "old_channel_id": room.channel.id,
+                "new_channel_id": (new := self.platform.new_id("C")),
+                "event_ts": self.platform.new_ts(),
+            }
+            room.channel = replace(room.channel, id=new)
+            self.platform.rooms[new] = room
+            for one in audience(self.platform, room):
+                if "groups:read" in one.scopes:
+                    tell(self.platform, one, event)
+            self.platform.changed()
+            return room.channel
+
     def archive(self, channel: Channel | str, *, archived: bool = True) -> None:
         with self.platform.lock:
             self.platform.rooms[_id(channel)].archived = archived
