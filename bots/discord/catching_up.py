@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -32,7 +33,7 @@ _T = TypeVar("_T")
 
 _PAGE: Final = 100
 """The most that Discord gives at once."""
-_HAUNTS: Final = 200
+_HAUNTS: Final = 500
 _AT_ONCE: Final = 4
 _SLACK: Final = timedelta(minutes=5)
 """How far before the last stored message: some may have been on their way to the store when the process ended."""
@@ -113,14 +114,24 @@ class CatchingUp:
         return channels
 
     async def _catch_up(self, channels: Sequence[_Channel], most: int, waits: Waits) -> None:
-        """Several channels at once. What is not stored when the process ends is missed again by the next."""
-        waiting = list(reversed(channels))
+        """Several channels at once; one that Discord does not give now comes again behind the others. What is not
+        stored when the process ends is missed again by the next."""
+        waiting = deque(channels)
         counts: list[int] = []
 
         async def work() -> None:
             while waiting:
                 await self._intake.drained()
-                counts.append(await self._one(waiting.pop(), most, waits))
+                channel = waiting.popleft()
+                try:
+                    counts.append(await self._one(channel, most))
+                    waits.failures = 0
+                except BotRejected:
+                    raise
+                except BotError as trouble:
+                    waiting.append(channel)
+                    wait_s = trouble.wait_s if isinstance(trouble, FloodWait) else waits.next_s(*_WAIT_S)
+                    await waits.clock.sleep(wait_s)
 
         await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
         stored = asyncio.Event()
@@ -130,11 +141,12 @@ class CatchingUp:
             await self._patiently(lambda: self._desk.note(self._us.bot, _NOTE, ""), waits)
         _LOG.info("caught up", extra={"bot": self._us.bot, "channels": len(counts), "messages": sum(counts)})
 
-    async def _one(self, channel: _Channel, most: int, waits: Waits) -> int:
-        """What was missed in one channel goes on, then what came there since. How much was missed."""
+    async def _one(self, channel: _Channel, most: int) -> int:
+        """What was missed in one channel goes on, then what came there since. How much was missed. Raises `BotError`
+        where Discord does not say now."""
         missed: Sequence[Json] = ()
         try:
-            missed = await self._patiently(lambda: self._missed(channel, most), waits)
+            missed = await self._missed(channel, most)
         except (Rejected, ChatDead) as refusal:  # the bot is not in it any more
             _LOG.info("not caught up", extra={"bot": self._us.bot, "why": str(refusal)})
         made = [Item(what="MESSAGE_CREATE", data=one, channel=channel.id, direct=channel.direct) for one in missed]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -162,6 +162,37 @@ async def test_a_channel_that_is_gone_keeps_no_other_waiting(discord: World) -> 
     async with serving(discord) as (_, desk):
         await until_caught_up(desk)
     assert texts(desk) == ["missed"]
+
+
+async def test_channels_that_are_not_to_be_had_for_long_hold_up_no_other(discord: World) -> None:
+    """However many: they come again behind the others, until they are."""
+    server = discord.server
+    channels = [server.channel(discord.guild, f"broken-{number}") for number in range(6)]
+    for channel in channels:
+        discord.haunt(channel)
+        say(discord, channel, f"{discord.us} in {channel.name}")
+    broken = [
+        server.answer("get_messages", 503, b"upstream connect error", channel_id=channel.id, count=None)
+        for channel in channels
+    ]
+    discord.haunt(discord.dm)
+    say(discord, discord.dm, "missed")
+    async with serving(discord) as (_, desk):
+        await hurrying(discord, desk, lambda: texts(desk) == ["missed"])
+        for fault in broken:
+            fault.cancel()
+        await hurrying(discord, desk, lambda: desk.notes.get("behind since") == "")
+    assert texts(desk)[0] == "missed"
+    assert sorted(texts(desk)[1:]) == [f"in {channel.name}" for channel in channels]
+
+
+async def hurrying(discord: World, desk: DiscordDesk, holds: Callable[[], bool]) -> None:
+    """Until it is so, however long Discord is given between two tries."""
+    async with asyncio.timeout(5.0):
+        while not holds():
+            discord.clock.advance(60.0)
+            await asyncio.sleep(0)
+            await discord.server.until(lambda: True)
 
 
 async def test_a_store_that_refuses_is_waited_for_and_nothing_is_lost(discord: World) -> None:
