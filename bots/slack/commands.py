@@ -29,6 +29,8 @@ _REMEMBERED: Final = 256
 _HAUNTS: Final = 200
 _URL_S: Final = 29 * 60.0
 _URL_USES: Final = 5
+_PRIVATE: Final = "private"
+"""What the id of a message begins with whose answer one person sees; that person follows."""
 """A response URL works five times within half an hour:
 https://docs.slack.dev/interactivity/handling-user-interaction#message_responses."""
 _LABEL: Final = 70
@@ -42,9 +44,17 @@ class ResponseUrl:
     """Where what answers a private command goes, so that one person sees it."""
 
     url: str
-    user: str
     at_s: float
     uses: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Private:
+    """Who alone sees an answer. `shown_by` None: Slack takes no (more) answers to the command, so that it goes to our
+    direct chat."""
+
+    user: str
+    shown_by: ResponseUrl | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,12 +119,15 @@ class Commands:
         place = Address(bot=self._us.bot, chat=ChatId(command.chat), thread=ThreadId(choice.value))
         return self._message(choice.id, place, replace(command, response_url=choice.response_url))
 
-    def private_answer(self, chat: ChatId, asked: MessageId | None) -> ResponseUrl | None:
-        """Where an answer to this message goes, if it was a private command and Slack still takes answers to it."""
+    def private_answer(self, chat: ChatId, asked: MessageId | None) -> Private | None:
+        """Who alone sees an answer to this message; None: it was no private command. A later process knows that too."""
+        prefix, user, _ = [*(asked or "").split("-", 2), "", ""][:3]
+        if prefix != _PRIVATE:
+            return None
         found = self._urls.get((chat, asked or ""))
         if found is None or found.uses >= _URL_USES or self._line.clock.monotonic() - found.at_s > _URL_S:
-            return None
-        return found
+            return Private(user=user, shown_by=None)
+        return Private(user=user, shown_by=found)
 
     # where it was typed
 
@@ -170,10 +183,11 @@ class Commands:
     def _message(self, said: MessageId, place: Address, command: Command) -> Message:
         direct = place.chat.startswith("D")
         kind = ChatKind.DIRECT if direct else ChatKind.GROUP if place.thread is None else ChatKind.THREAD
-        if command.response_url and not direct and self._is_private(command.name):
-            now_s = self._line.clock.monotonic()
-            url = ResponseUrl(url=command.response_url, user=str(command.sender.user), at_s=now_s)
-            self._urls.put((place.chat, said), url)
+        if not direct and self._is_private(command.name):
+            said = MessageId(f"{_PRIVATE}-{command.sender.user}-{said}")
+            if command.response_url:
+                url = ResponseUrl(url=command.response_url, at_s=self._line.clock.monotonic())
+                self._urls.put((place.chat, said), url)
         return Message(
             event=EventId(said),
             message=said,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from bots.slack import markup, outbound, settling
-from bots.slack.commands import Commands, ResponseUrl, ephemeral
+from bots.slack.commands import Commands, Private, ResponseUrl, ephemeral
 from bots.slack.files import Uploads
 from bots.slack.interactions import Pressed
 from bots.slack.line import Line
@@ -43,11 +43,13 @@ class Sender:
         """Send one part, unless it is there already. Raises `SendError`."""
         doubtful, known_absent = self._attempts.may_be_there(delivery), False
         try:
+            private = self._commands.private_answer(delivery.address.chat, delivery.answers)
+            delivery = await self._in_private(delivery, private)
             if doubtful and (found := await self._sent_before(delivery)) is not None:
                 self._attempts.arrived(delivery)
                 return found
             known_absent = True
-            message = await self._send(delivery)
+            message = await self._send(delivery, private)
         except SendError as error:
             self._attempts.failed(delivery, error, asked=known_absent)
             raise
@@ -65,14 +67,17 @@ class Sender:
             return await self._uploads.sent_before(delivery)
         return await settling.find(self._line, delivery.address, settling.holds(delivery.id))
 
-    async def _send(self, delivery: Delivery) -> MessageId:
-        private = self._commands.private_answer(delivery.address.chat, delivery.answers)
-        if private is not None and not delivery.files:
-            return await self._answer_privately(private, delivery)
-        if private is not None:  # a file can't be shown to one person in a channel
-            chat = ChatId(await self._people.direct(private.user))
-            address = Address(bot=delivery.address.bot, chat=chat)
-            delivery = replace(delivery, address=address, kind=ChatKind.DIRECT)
+    async def _in_private(self, delivery: Delivery, private: Private | None) -> Delivery:
+        """To our direct chat what one person alone is to see and can't be shown so in a channel, as no file can. Raises
+        `BotError`."""
+        if private is None or (private.shown_by is not None and not delivery.files):
+            return delivery
+        address = Address(bot=delivery.address.bot, chat=ChatId(await self._people.direct(private.user)))
+        return replace(delivery, address=address, kind=ChatKind.DIRECT)
+
+    async def _send(self, delivery: Delivery, private: Private | None) -> MessageId:
+        if private is not None and private.shown_by is not None and not delivery.files:
+            return await self._answer_privately(private.shown_by, delivery)
         if not delivery.files:
             return await self._send_text(delivery)
         if not delivery.buttons:
@@ -94,18 +99,21 @@ class Sender:
         except SendError as error:
             raise Unknown(f"the files are there, their words are not: {error}") from None
 
-    async def _answer_privately(self, private: ResponseUrl, delivery: Delivery) -> MessageId:
-        private.uses += 1
+    async def _answer_privately(self, shown_by: ResponseUrl, delivery: Delivery) -> MessageId:
+        shown_by.uses += 1
         shown = markup.blocks(delivery.text, delivery.buttons)
-        await self._line.post(private.url, {**ephemeral("", shown), "text": markup.notification(delivery.text)})
+        await self._line.post(shown_by.url, {**ephemeral("", shown), "text": markup.notification(delivery.text)})
         return MessageId(f"{_EPHEMERAL}{delivery.id}")
 
     async def edit(self, delivery: Delivery, message: MessageId) -> None:
         """Raises `SendError`."""
         if message.startswith(_EPHEMERAL):
             raise Rejected("Slack edits no message that one person sees")
-        place = delivery.address.chat, message
         try:
+            private = self._commands.private_answer(delivery.address.chat, delivery.answers)
+            if private is not None:
+                delivery = await self._in_private(delivery, replace(private, shown_by=None))
+            place = delivery.address.chat, message
             async with self._lock(place):
                 await outbound.edit(self._line, delivery, await self._uploads.resolved(delivery.address, message))
                 self._buttons.put(place, delivery if delivery.buttons else None)

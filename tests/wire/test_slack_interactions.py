@@ -228,14 +228,24 @@ async def test_what_answers_a_private_command_is_seen_by_one_person_and_the_rest
     assert private.startswith("ephemeral:")
 
 
-async def test_an_answer_that_comes_after_half_an_hour_is_an_ordinary_message(world: World) -> None:
+async def test_a_private_answer_that_comes_late_goes_to_the_direct_chat(world: World) -> None:
+    """After half an hour, after more than five, and after a restart: never to all."""
     async with running(world.bot, world.desk):
         await world.up()
         await acked(world, world.server.slash(world.general, world.ada, "/frontdesk", "help"))
         await world.heard(1)
+        asked = world.messages[-1].address
+        for number in range(6):
+            await world.bot.send(world.delivery(f"part {number}", asked))
         world.later(31)
-        await world.bot.send(world.delivery("late", world.messages[-1].address))
-    assert [shown(message) for message in world.shown(world.general)] == ["late"]
+        await world.bot.send(world.delivery("late", asked))
+    async with running(later := world.another(), world.desk):
+        await world.up()
+        sent = await later.send(made := world.delivery("after a restart", asked))
+        await later.edit(replace(made, text="after a restart, and more"), sent)
+    assert list(world.shown(world.general)) == []
+    assert len(world.server.ephemerals(world.ada)) == 5
+    assert [shown(message) for message in world.shown(world.chat)] == ["part 5", "late", "after a restart, and more"]
 
 
 async def test_where_we_may_not_answer_the_person_is_told_so(world: World) -> None:
