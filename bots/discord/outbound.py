@@ -13,8 +13,11 @@ from bots.discord.places import UPLOAD_BYTES
 from bots.discord.sound import Sound
 from core.vocabulary import Address, Button, Capabilities, Delivery, Pace, TextUnit
 
+FILES_PER_MESSAGE: Final = 10
+"""https://docs.discord.com/developers/reference#uploading-files"""
 CAPABILITIES: Final = Capabilities(
     text_limit=markup.LIMIT,
+    files_limit=FILES_PER_MESSAGE,
     text_unit=TextUnit.CODE_POINTS,
     # Discord announces its limits with each answer (https://docs.discord.com/developers/topics/rate-limits); for sends
     # and for edits it has long been 5 in 5 s and channel, each by itself, and 50 calls a second in all.
@@ -32,7 +35,6 @@ CAPABILITIES: Final = Capabilities(
     idempotent_for_s=60.0,
 )
 
-FILES_PER_MESSAGE: Final = 10
 EPHEMERAL: Final = 1 << 6
 _SUPPRESS_EMBEDS: Final = 1 << 2
 """Previews of links would ask strangers' servers for whatever address a model writes."""

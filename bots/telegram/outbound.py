@@ -13,7 +13,7 @@ from telegram import error as sdk
 from bots.telegram import markup
 from bots.telegram.api import call
 from bots.telegram.inbound import GENERAL, PRESSED
-from bots.telegram.uploads import send_files
+from bots.telegram.uploads import ALBUM, send_files
 from bots.telegram.wording import CAPTION_UTF16, caption_anew, say, say_draft
 from core.delivery.split import utf16_units
 from core.vocabulary import (
@@ -33,6 +33,7 @@ from core.vocabulary import (
 _LOG: Final = logging.getLogger(__name__)
 
 CAPABILITIES: Final = Capabilities(
+    files_limit=ALBUM,
     text_limit=4096,  # after entities: https://core.telegram.org/bots/api#sendmessage
     text_unit=TextUnit.UTF16,
     edit_interval_s=1.0,

@@ -81,7 +81,7 @@ def carry_out(tx: Tx, order: Order) -> Done:
     posted += effect.posted
     if effect.reply:
         parts = order.parts(effect.reply)
-        posted += [deliveries.say(tx, row.address, row.kind, one, order.now, conversation.id) for one in parts]
+        posted += deliveries.say_all(tx, row.address, row.kind, parts, order.now, conversation.id)
     if effect.message is not None:
         inbox.become_message(tx, row.id, effect.message)
         if effect.brings is not None:

@@ -121,7 +121,7 @@ class Instants:
 def _reply(tx: Tx, row: Waiting, parts: Sequence[str], now: datetime) -> list[Posted]:
     if not inbox.finish(tx, row.id, Fate.ANSWERED, now, row.command or ""):
         return []
-    return [deliveries.say(tx, row.address, row.kind, text, now, row.conversation) for text in parts]
+    return deliveries.say_all(tx, row.address, row.kind, parts, now, row.conversation)
 
 
 def _send(tx: Tx, row: Waiting, conversation: ConversationId, file: SentFile, now: datetime) -> list[Posted] | None:

@@ -9,7 +9,7 @@ here, and the part may be doubtful: in the table its id is "" then.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
@@ -17,6 +17,7 @@ from sqlalchemy import delete, func, literal, select, union_all, update
 
 from core.store.addresses import address_of
 from core.store.conversations import ConversationId
+from core.store.enclosures import kind_named
 from core.store.files import Digest
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import deliveries
@@ -213,7 +214,8 @@ def _buttons(kept: str | None) -> tuple[Button, ...]:
 
 
 def _files(kept: str | None) -> tuple[SentFile, ...]:
-    return () if kept is None else tuple(SentFile(**{**one, "kind": FileKind(one["kind"])}) for one in json.loads(kept))
+    listed = json.loads(kept) if kept is not None else ()
+    return tuple(SentFile(**{**one, "kind": kind_named(one["kind"])}) for one in listed)
 
 
 def _written(values: Sequence[Button] | Sequence[SentFile]) -> str | None:
@@ -227,19 +229,17 @@ def _words(said: str, files: Sequence[SentFile]) -> str:
 
 def post(tx: Tx, parcel: Parcel, at: datetime) -> Posted:
     """Store one part; it is sent after everything stored before it for its chat."""
-    address = parcel.address
+    address, attempts = parcel.address, int(parcel.state == SENDING)
     made = tx.number(
         _INSERT, conversation_id=parcel.conversation, turn_id=parcel.turn, role=parcel.role, part=parcel.part,
         bot=address.bot, chat=address.chat, thread=address.thread, reply_to=address.reply_to, kind=parcel.kind,
-        text=_words(parcel.text, parcel.files), state=parcel.state,
-        attempts=int(parcel.state == SENDING), created_at=to_us(at), buttons=_written(parcel.buttons),
-        files=_written(parcel.files),
+        text=_words(parcel.text, parcel.files), state=parcel.state, attempts=attempts, created_at=to_us(at),
+        buttons=_written(parcel.buttons), files=_written(parcel.files),
     )  # fmt: skip
     return Posted(
         id=DeliveryId(made), conversation=parcel.conversation, turn=parcel.turn, role=parcel.role, part=parcel.part,
-        address=address, kind=parcel.kind, text=parcel.text, state=parcel.state, message=None,
-        attempts=int(parcel.state == SENDING), not_before=None, created_at=at, buttons=parcel.buttons,
-        files=parcel.files,
+        address=address, kind=parcel.kind, text=parcel.text, state=parcel.state, message=None, attempts=attempts,
+        not_before=None, created_at=at, buttons=parcel.buttons, files=parcel.files,
     )  # fmt: skip
 
 
@@ -248,6 +248,14 @@ def say(
 ) -> Posted:
     """Store one notice."""
     return post(tx, notice(address, kind, said, conversation), at)
+
+
+def say_all(
+    tx: Tx, address: Address, kind: ChatKind, parts: Iterable[str], at: datetime, conversation: ConversationId | None
+) -> list[Posted]:
+    """Store one notice in several parts: the first alone points at what it answers."""
+    whole = notice(address, kind, "", conversation)
+    return [post(tx, replace(whole, text=text, part=number), at) for number, text in enumerate(parts, start=1)]
 
 
 def notice(address: Address, kind: ChatKind, said: str, conversation: ConversationId | None = None) -> Parcel:
@@ -312,10 +320,8 @@ def in_chat(posted: Posted) -> Posted:
 
 def leave_thread(tx: Tx, posted: Posted) -> None:
     """What waits for this part's thread goes to the chat, as `in_chat`."""
-    address = posted.address
-    tx.run(
-        _LEAVE_THREAD, of_bot=address.bot, of_chat=address.chat, of_thread=address.thread, to_kind=in_chat(posted).kind
-    )  # fmt: skip
+    left, kind = posted.address, in_chat(posted).kind
+    tx.run(_LEAVE_THREAD, of_bot=left.bot, of_chat=left.chat, of_thread=left.thread, to_kind=kind)
 
 
 def drop(tx: Tx, delivery: DeliveryId) -> None:
