@@ -275,7 +275,11 @@ class Delivery:
     attempt: int = 1
     """Counts the times that it was handed to a bot, over restarts: from 2 on it may be there already."""
     answers: MessageId | None = None
-    """What its reply answers, in each of its parts; `address.reply_to` points there in the first part alone."""
+    """What its reply answers, in each of its parts; `address.reply_to` points there in the first part alone, and among
+    others only."""
+    beginning: bool = False
+    """It is the beginning of an answer that grows. What is sent under the same id later, where that can't be edited any
+    more, is another message."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -255,8 +255,7 @@ class Intake:
             use = interactions.read(data, self._us, scene, self._inquiries.commands)
         match use:
             case Said():
-                private = use.private and use.message.kind is not ChatKind.DIRECT
-                opened = self._inquiries.replies.expect(use.token, private=private)
+                opened = self._inquiries.replies.expect(use.token, private=use.private)
                 return (_Read(inbound=use.message, opened=opened),)
             case Pressed():
                 opened = self._inquiries.replies.expect(use.token, private=False)

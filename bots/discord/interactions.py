@@ -23,6 +23,9 @@ COMMAND, COMPONENT, AUTOCOMPLETE, FORM = 2, 3, 4, 5
 SLASH, MESSAGE_MENU = 1, 3
 """https://docs.discord.com/developers/interactions/application-commands#application-command-object-application-command-types"""
 
+PRIVATE: Final = "private"
+"""What the id of a command begins with whose answer one person sees: that person and the interaction follow, so that a
+later process knows it too."""
 BUTTON_PREFIX: Final = "fd:"
 """What tells our buttons from anybody's: what follows is the button's data, so none is kept here over a restart."""
 FORM_PREFIX: Final = "fd-ask:"
@@ -129,6 +132,13 @@ def submitted(data: object, us: Us, scene: Scene, target: Json | None) -> Said |
         return None
 
 
+def used(message: MessageId | None) -> tuple[str, str | None]:
+    """The interaction that a message was, if it was one, and who alone sees the answer to it."""
+    private, _, rest = (message or "").partition("-")
+    user, _, interaction = rest.partition("-")
+    return (interaction, user) if private == PRIVATE else (message or "", None)
+
+
 def channel_of(data: object) -> Json | None:
     """The channel as the interaction tells of it, with its server; None if it tells of none."""
     if not isinstance(data, dict) or not isinstance(data.get("channel"), dict):
@@ -150,14 +160,16 @@ def _command(data: Json, us: Us, scene: Scene, commands: Mapping[str, CommandHel
 
 
 def _said(data: Json, us: Us, scene: Scene, text: str, *, private: bool) -> Said:
-    token = _token(data)
+    token, by = _token(data), _sender(data)
     where, kind = _where(us, scene)
+    private = private and kind is not ChatKind.DIRECT
+    number = MessageId(f"{PRIVATE}-{by.user}-{token.interaction}" if private else token.interaction)
     message = Message(
         event=EventId(token.interaction),
-        message=MessageId(token.interaction),
-        address=replace(where, reply_to=MessageId(token.interaction)),
+        message=number,
+        address=replace(where, reply_to=number),
         kind=kind,
-        sender=_sender(data),
+        sender=by,
         text=text,
         sent_at=made_at(token.interaction),
         addressed=True,

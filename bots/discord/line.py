@@ -12,6 +12,7 @@ from urllib.parse import quote
 from bots.discord import files, outbound
 from bots.discord.http import Http
 from bots.discord.inquiries import Inquiries
+from bots.discord.interactions import used
 from bots.discord.places import ADMINISTRATOR, FORUMS, MANAGE_CHANNELS, MANAGE_GUILD
 from bots.discord.reading import is_snowflake
 from bots.discord.sdk import discord
@@ -43,6 +44,8 @@ _THREAD_GONE: Final = frozenset({THREAD_ARCHIVED, THREAD_LOCKED, UNKNOWN_CHANNEL
 _NOBODY: Final = frozenset({10007, 10013})
 _RUNS_IT: Final = ADMINISTRATOR | MANAGE_GUILD | MANAGE_CHANNELS
 _MOST_KEPT: Final = 1_000
+_NO_FILE: Final = frozenset({403, 404, 410})
+"""Where files are kept, a refusal is not in the API's words."""
 _VOICELESS: Final = frozenset({MISSING_PERMISSIONS, NO_VOICE_THERE, _INVALID_FORM, 50159, 50160, 50161})
 """What a voice message may be refused with, and the same sound as a file may not."""
 
@@ -86,19 +89,33 @@ class Line:
                     return sent
                 for file in opened_files:
                     file.reset()
+            _, alone = used(delivery.answers)
+            if alone is not None:
+                return await self._to_one(alone, delivery, opened_files)
             known = await self._answered_before(delivery) or await self._say_aloud(delivery, opened_files)
             return known or await self._post(delivery, opened_files, outbound.message(delivery, self._salt))
 
     async def _answered_before(self, delivery: Delivery) -> MessageId | None:
         """What answered a command before a restart stands there, and no nonce tells of it."""
-        address = delivery.address
-        if delivery.attempt == 1 or address.reply_to is None:
+        asked, channel = delivery.answers, outbound.channel_of(delivery.address)
+        if delivery.attempt == 1 or asked is None:
             return None
-        content = outbound.edit(delivery)["content"]
         try:
-            return await self._inquiries.answered(outbound.channel_of(address), address.reply_to, content)
+            return await self._inquiries.answered(channel, asked, outbound.edit(delivery)["content"])
         except (Refusal, DeadChat):
             return None
+
+    async def _to_one(self, user: str, delivery: Delivery, opened: Sequence[discord.File]) -> MessageId:
+        """What one person alone is to see, and Discord does not show so any more, goes to the direct chat."""
+        with in_our_words():
+            told = await self._http.call("POST", "/users/@me/channels", {"recipient_id": user})
+        channel = told.get("id") if isinstance(told, dict) else None
+        if not isinstance(channel, str) or not is_snowflake(channel):
+            raise Unknown("the answer names no channel")
+        try:
+            return await self._put(channel, outbound.message(delivery, self._salt), opened)
+        except DeadChat as refusal:
+            raise Refusal(f"it is for one person only, who takes no messages: {refusal}", refusal.code) from None
 
     def may_leave(self, address: Address, refusal: BotError) -> bool:
         """Is the thread gone that this was for, and may it be said in the channel instead?"""
@@ -157,8 +174,12 @@ class Line:
         """Without a thread the answer stands in the channel, as a reply to the question."""
         address = delivery.address
         body["message_reference"] = {"message_id": address.thread, "fail_if_not_exists": False}
-        sent = await self._create(address.chat, body, opened)
-        self._elsewhere[sent] = address.chat
+        return await self._put(address.chat, body, opened)
+
+    async def _put(self, channel: str, body: dict[str, object], opened: Sequence[discord.File]) -> MessageId:
+        """In a channel that the core does not know it to be in."""
+        sent = await self._create(channel, body, opened)
+        self._elsewhere[sent] = channel
         while len(self._elsewhere) > _MOST_KEPT:
             self._elsewhere.popitem(last=False)
         return sent
@@ -247,8 +268,13 @@ class Line:
         if url is None:
             raise Rejected("the file is not there any more")
         with in_our_words():
-            async for piece in self._http.download(url):
-                yield piece
+            try:
+                async for piece in self._http.download(url):
+                    yield piece
+            except discord.HTTPException as refusal:
+                if refusal.status in _NO_FILE:
+                    raise Rejected("the file is not there any more") from None
+                raise
 
     def upload_limit(self, address: Address) -> int:
         return self._places.upload_bytes(outbound.channel_of(address))

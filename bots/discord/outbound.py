@@ -10,6 +10,7 @@ from bots.discord import markup
 from bots.discord.files import VOICE
 from bots.discord.interactions import BUTTON_PREFIX
 from bots.discord.places import UPLOAD_BYTES
+from bots.discord.reading import is_snowflake
 from bots.discord.sound import Sound
 from core.vocabulary import Address, Button, Capabilities, Delivery, Pace, TextUnit
 
@@ -51,16 +52,16 @@ def channel_of(address: Address) -> str:
 
 def nonce(salt: str, delivery: Delivery) -> str:
     """The same for each try of a delivery, and another for every other delivery, also those of another desk with the
-    same account: `salt` is the desk's own."""
-    address = delivery.address
-    named = "\0".join((salt, address.bot, address.chat, address.thread or "", str(delivery.id)))
+    same account: `salt` is the desk's own. What is sent where a beginning can't grow on is no try of that."""
+    address, what = delivery.address, "beginning" if delivery.beginning else ""
+    named = "\0".join((salt, address.bot, address.chat, address.thread or "", str(delivery.id), what))
     return hashlib.sha256(named.encode()).hexdigest()[:_NONCE_CHARACTERS]
 
 
 def message(delivery: Delivery, salt: str) -> dict[str, object]:
     """A new message. A question that was deleted meanwhile is not pointed at, and nobody but its author is pinged."""
     made = {**_said(delivery), "nonce": nonce(salt, delivery), "enforce_nonce": True, "flags": _SUPPRESS_EMBEDS}
-    if delivery.address.reply_to is not None:
+    if is_snowflake(delivery.address.reply_to):
         made["message_reference"] = {"message_id": delivery.address.reply_to, "fail_if_not_exists": False}
     if delivery.files:
         made["attachments"] = described(delivery)

@@ -2,7 +2,7 @@
 
 https://docs.discord.com/developers/interactions/receiving-and-responding: each is acknowledged within three seconds,
 and can be answered for fifteen minutes after that. What is needed for it is kept here and not over a restart: then an
-answer is a plain message. In a server some answers are for one person only (ephemeral).
+answer is a plain message. In a server some answers are for one person only (ephemeral), and then go to the direct chat.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from bots.discord import outbound
+from bots.discord import interactions, outbound
 from bots.discord.http import Http
 from bots.discord.interactions import Token
 from bots.discord.reading import is_snowflake
@@ -130,11 +130,12 @@ class Replies:
     async def of(self, delivery: Delivery) -> Open | None:
         """What the delivery answers, if that can be answered as such. The later parts of a reply are plain messages,
         unless it is for one person: then they follow it there, part by part."""
-        found = self._open.get(delivery.answers or "")
-        later = delivery.address.reply_to is None
-        if found is None or (later and not found.private) or not await self._is_good(found):
+        interaction, _ = interactions.used(delivery.answers)
+        found = self._open.get(interaction)
+        if found is None:
             return None
-        return found
+        later = delivery.address.reply_to is None and found.filled
+        return None if (later and not found.private) or not await self._is_good(found) else found
 
     def of_message(self, message: MessageId) -> Open | None:
         """The one whose answer this message is, while that can be changed."""

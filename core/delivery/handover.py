@@ -9,8 +9,8 @@ import structlog
 from core.delivery.workshop import Workshop
 from core.errors import ChatDead, Rejected, SendError, Unknown
 from core.ports import Bot, CanEdit, CanType
-from core.store.deliveries import Posted
-from core.vocabulary import Address, Delivery, MessageId
+from core.store.deliveries import PREVIEW, Posted
+from core.vocabulary import Address, ChatKind, Delivery, MessageId
 
 log = structlog.get_logger("frontdesk.delivery")
 
@@ -44,6 +44,7 @@ async def hand_over(workshop: Workshop, bot: Bot, posted: Posted) -> Fate:
     delivery = Delivery(
         id=posted.id, address=_address(posted), kind=posted.kind, text=posted.text, buttons=posted.buttons, files=files,
         attempt=max(1, posted.attempts), answers=posted.address.reply_to,
+        beginning=posted.role == PREVIEW or posted.doubtful,
     )  # fmt: skip
     try:
         if posted.message is None:
@@ -60,5 +61,6 @@ async def hand_over(workshop: Workshop, bot: Bot, posted: Posted) -> Fate:
 
 
 def _address(posted: Posted) -> Address:
-    """Only the first part replies to the question."""
-    return posted.address if posted.part == 1 else replace(posted.address, reply_to=None)
+    """Among others, the first part replies to the question."""
+    replies = posted.part == 1 and posted.kind is not ChatKind.DIRECT
+    return posted.address if replies else replace(posted.address, reply_to=None)

@@ -107,5 +107,5 @@ def ref_of(row: RowId, arrival: Arrival, now: datetime) -> Ref:
 
 
 def _reply_address(arrival: Arrival) -> Address:
-    """Among others, an answer names the message that it answers."""
-    return replace(arrival.address, reply_to=None if arrival.kind is ChatKind.DIRECT else arrival.message)
+    """An answer names the message that it answers; whether people see that is for the way out."""
+    return replace(arrival.address, reply_to=arrival.message)

@@ -10,7 +10,7 @@ from core.agents.registry import Agents
 from core.desk.coalesce import Ref, ref_of, stopped_turn
 from core.desk.commands import answers, choices, ended, forget
 from core.desk.commands.effects import EFFECTS, Case, Effect
-from core.desk.commands.table import parse
+from core.desk.commands.table import Reach, parse
 from core.desk.record import Ending, close_turn
 from core.desk.resets import Policy
 from core.service.notices import Notices
@@ -29,8 +29,8 @@ CLOSING = ("stop", "reset", ended.END)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Order:
-    """A command row to be carried out. `running` is the turn that it ends, with how that ended. `refused`: the sender
-    may not, and is told so."""
+    """A command row to be carried out. `running` is the turn that it ends, with how that ended. `reach`: how much of
+    the conversation is the sender's to end; who may not at all is told so."""
 
     conversation: ConversationId
     fence: int | None
@@ -44,7 +44,7 @@ class Order:
     agents: Agents
     default_agent: str
     running: tuple[Turn, Ending] | None = None
-    refused: bool = False
+    reach: Reach = Reach.ALL
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,11 +71,12 @@ def carry_out(tx: Tx, order: Order) -> Done:
     row = inbox.pending(tx, order.row)
     if row is None:
         return Done(fence=conversation.fence, posted=tuple(posted), gone=True, evict=order.running is not None)
-    closed: tuple[RowId, ...] = ()
+    closed: list[RowId] = []
     stops = stopped_turn(order.name, row.text)
     meant = stops is None or (order.running is not None and order.running[0].id == stops)
-    if row.lane is Lane.CONTROL and order.name in CLOSING and meant and not order.refused:
-        closed = _close_before(tx, conversation, row, order.now)
+    if row.lane is Lane.CONTROL and order.name in CLOSING and meant and order.reach is not Reach.NONE:
+        whose = None if order.reach is Reach.ALL else row.identity
+        closed = inbox.close_before(tx, conversation.id, row.id, order.now, whose)
     nothing = Effect(reply=order.notices.say("stopped_nothing"))
     effect = _effect(tx, conversation, row, order, len(closed)) if meant else nothing
     posted += effect.posted
@@ -93,21 +94,14 @@ def carry_out(tx: Tx, order: Order) -> Done:
         posted=tuple(posted),
         live_on=effect.message is not None,
         evict=effect.evict or order.running is not None,
-        closed=closed,
+        closed=tuple(closed),
         opened=tuple(ref_of(row) for row in effect.opened),
         title=effect.title,
     )
 
 
-def _close_before(tx: Tx, conversation: Conversation, row: Waiting, now: datetime) -> tuple[RowId, ...]:
-    lanes = (Lane.ORDERED, Lane.CONTROL)
-    before = [one.id for one in inbox.pending_in(tx, conversation.id) if one.id < row.id and one.lane in lanes]
-    inbox.close_before(tx, conversation.id, row.id, now)
-    return tuple(before)
-
-
 def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, closed: int) -> Effect:
-    if order.refused:
+    if order.reach is Reach.NONE:
         return Effect(reply=order.notices.say("not_yours"))
     parsed = parse(row.text)
     case = Case(
@@ -123,5 +117,6 @@ def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, clos
         default_agent=order.default_agent,
         stopped=order.running is not None,
         closed=closed,
+        reach=order.reach,
     )
     return ALL_EFFECTS[order.name](tx, case)

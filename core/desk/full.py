@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import structlog
 
@@ -32,7 +33,8 @@ class FullDisk:
         if bot is None or kind is not ChatKind.DIRECT or chat in self._told:
             return
         self._told.add(chat)
+        here = replace(address, reply_to=None)
         try:
-            await bot.send(Delivery(id=DeliveryId(0), address=address, kind=kind, text=self._notices.say("disk_full")))
+            await bot.send(Delivery(id=DeliveryId(0), address=here, kind=kind, text=self._notices.say("disk_full")))
         except SendError as error:
             log.warning("disk_full_not_told", bot=address.bot, why=str(error))

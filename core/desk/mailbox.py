@@ -16,14 +16,15 @@ import structlog
 from core.desk import coalesce, moving
 from core.desk.carry_out import CLOSING
 from core.desk.coalesce import Ref
+from core.desk.commands.table import Reach
 from core.desk.consent import GO_ON
 from core.desk.house import House
 from core.desk.owner import Owner, Unfinished, rows_of
-from core.desk.permission import may
+from core.desk.permission import reach
 from core.errors import FenceLost, StoreError, StoreFull, StoreUncertain
 from core.store.conversations import ConversationId
 from core.store.inbox import Lane
-from core.vocabulary import Moved, RowId
+from core.vocabulary import ChatKind, Moved, RowId
 
 log = structlog.get_logger("frontdesk.desk")
 
@@ -136,9 +137,13 @@ class Mailbox:
         if self._house.rules.busy == "steer":
             if not ref.brings:  # files are seen to before their message can join anything
                 turn.steer(ref)
-        elif self._house.rules.busy == "interrupt":
+        elif self._house.rules.busy == "interrupt" and self._may_interrupt(turn.turn.author):
             self._interrupting = True
             turn.stop()
+
+    def _may_interrupt(self, author: str) -> bool:
+        """Among others only who asked, and with what is next: the question goes on in the turn that answers that."""
+        return all(one.kind is ChatKind.DIRECT or one.identity == author for one in self._waiting)
 
     # the owner's life
 
@@ -252,8 +257,8 @@ class Mailbox:
             turn.steer(ref)
             return
         self._at = ref
-        allowed = await may(self._house, ref, self.conversation, turn)
-        ends = allowed and ref.command in CLOSING and self._is_meant(ref)
+        far = await self._reach(ref)
+        ends = far in (Reach.OWN, Reach.ALL) and ref.command in CLOSING and self._is_meant(ref)
         if ends and turn is not None and not turn.over:
             turn.stop()
             while not turn.over:
@@ -266,7 +271,10 @@ class Mailbox:
         if ends and self._unfinished is not None:
             self.owner.set_aside(self._unfinished)
             self._unfinished = None
-        await self._carry_out(ref, refused=not allowed)
+        await self._carry_out(ref, far)
+
+    async def _reach(self, ref: Ref) -> Reach:
+        return await reach(self._house, ref, self.conversation, self.owner.at_work, self._waiting)
 
     def _is_meant(self, ref: Ref) -> bool:
         """A stop that names a turn is for that one only."""
@@ -274,9 +282,9 @@ class Mailbox:
         open_ = turn.id if turn is not None else unfinished.admitted.turn.id if unfinished is not None else None
         return ref.turn in (None, open_)
 
-    async def _carry_out(self, ref: Ref, *, refused: bool) -> None:
+    async def _carry_out(self, ref: Ref, far: Reach) -> None:
         had_turn = self.owner.turn is not None
-        done = await self.owner.command(ref, refused=refused)
+        done = await self.owner.command(ref, far)
         carrying = self._carrying.pop(ref.id, None)
         self._drop({ref.id, *done.closed})
         if carrying is not None and done.live_on:
@@ -294,9 +302,9 @@ class Mailbox:
             insort(self._waiting, ref.as_message(), key=_by_id)
 
     async def _compact(self, ref: Ref) -> None:
-        allowed = await may(self._house, ref, self.conversation, None)
-        if not allowed:
-            await self._carry_out(ref, refused=True)
+        far = await self._reach(ref)
+        if far is Reach.NONE:
+            await self._carry_out(ref, far)
         elif await self._slot():
             self._waiting = [one for one in self._waiting if one.id != ref.id]
             self.owner.compact(ref, self.turn_over)
@@ -321,8 +329,7 @@ class Mailbox:
         elif ref.command == "compact":
             await self._compact(ref)
         elif ref.command and ref.command != GO_ON:
-            allowed = await may(self._house, ref, self.conversation, None)
-            await self._carry_out(ref, refused=not allowed)
+            await self._carry_out(ref, await self._reach(ref))
         else:
             await self._message()
 

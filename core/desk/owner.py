@@ -14,6 +14,7 @@ from core.desk import consent, moving, sweep
 from core.desk.admit import Admitted, Intent, NothingLeft, admit
 from core.desk.carry_out import Done, Order, carry_out
 from core.desk.coalesce import Ref, ref_of
+from core.desk.commands.table import Reach
 from core.desk.compacting import Compacting, Finish, finish
 from core.desk.house import House
 from core.desk.recall import keep, recall
@@ -165,10 +166,17 @@ class Owner:
             self._house.tally.delivered(turn.address.bot, "sent")
 
     @property
+    def at_work(self) -> str | None:
+        """Who asked for what is being made."""
+        if self.turn is not None:
+            return self.turn.turn.author
+        return None if self.compacting is None else self.compacting.ref.identity
+
+    @property
     def carries(self) -> bool:
         return self._carry is not None
 
-    async def command(self, ref: Ref, *, refused: bool) -> Done:
+    async def command(self, ref: Ref, reach: Reach) -> Done:
         """Carry out a command; a turn that waits for its recording is recorded with it."""
         house, turn = self._house, self.turn
         running = None
@@ -190,7 +198,7 @@ class Owner:
             agents=house.agents,
             default_agent=house.policies.agent(ref.address.bot),
             running=running,
-            refused=refused,
+            reach=reach,
         )
         done = await house.store.write(lambda tx: carry_out(tx, order))
         self.fence = done.fence

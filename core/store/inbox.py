@@ -103,8 +103,6 @@ class Kept:
 _i = inbox.c
 _UNDONE = _i.state != "done"
 """As the partial index is defined: SQLite uses it only for a condition that it can see is its own."""
-_BLANK = {"text": "", "tools": None, "enclosed": None}
-"""What a row that has its fate keeps of what was said."""
 _INSERT = insert(
     inbox, "account", "dedupe", "message", "conversation_id", "lane", "command", "state", "fate", "detail", "bot",
     "chat", "thread", "kind", "identity", "name", "role", "text", "more_likely", "sent_at", "received_at", "done_at",
@@ -148,16 +146,6 @@ _FINISH_TURN = Sql(
     .values(
         state="done", fate=text("to"), detail=text("why"), text="", tools=None, enclosed=None, done_at=integer("at")
     )
-)
-_CLOSE_BEFORE = Sql(
-    update(inbox)
-    .where(
-        _i.conversation_id == integer("conversation"),
-        _i.state == "pending",
-        _i.lane.in_(("ordered", "control")),
-        _i.id < integer("before"),
-    )
-    .values(state="done", fate="closed", detail=text("why"), done_at=integer("at"), **_BLANK)
 )
 _RELEASE = Sql(
     update(inbox).where(_i.turn_id == text("turn"), _i.state == "taken").values(state="pending", turn_id=None)
@@ -205,8 +193,8 @@ _FORGET = Sql(
 
 
 def _address(row: Row) -> Address:
-    """Among others, an answer names the message that it answers."""
-    return address_of(row, None if row.text("kind") == ChatKind.DIRECT else row.text_or_none("message"))
+    """An answer names the message that it answers."""
+    return address_of(row, row.text_or_none("message"))
 
 
 def _waiting(row: Row) -> Waiting:
@@ -356,10 +344,15 @@ def finish_turn(tx: Tx, turn: TurnId, answered: RowId | None, at: datetime, why:
     tx.run(_FINISH_TURN, turn=turn, to=Fate.MERGED, why=turn, at=to_us(at))
 
 
-def close_before(tx: Tx, conversation: ConversationId, before: RowId, at: datetime) -> int:
-    """A control command closes what was accepted before it and still waits in order; how many there were. A control
-    row among it is a `/steer` that no turn took: any other has been carried out before its successor."""
-    return tx.run(_CLOSE_BEFORE, conversation=conversation, before=before, why=str(before), at=to_us(at))
+def close_before(
+    tx: Tx, conversation: ConversationId, before: RowId, at: datetime, whose: str | None = None
+) -> list[RowId]:
+    """A control command closes what was accepted before it and still waits in order, of one identity or (None) of all;
+    which rows these were. A control row among them is a `/steer` that no turn took: any other has been carried out
+    before its successor."""
+    rows = [row for row in pending_in(tx, conversation) if row.id < before and row.lane in (Lane.ORDERED, Lane.CONTROL)]
+    meant = [row.id for row in rows if whose is None or row.identity == whose]
+    return [row for row in meant if finish(tx, row, Fate.CLOSED, at, str(before))]
 
 
 def become_message(tx: Tx, row: RowId, said: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.fakes.models.replies import Empty, Fail, Gate, Say
 from tests.fakes.models.server import ModelServer
-from tests.flow.house import House
+from tests.flow.house import GROUP, OWNER, House
 
 
 async def talk(house: House, turns: int) -> None:
@@ -87,6 +87,20 @@ async def test_a_message_waits_for_the_compaction_before_it(house: House, server
     await house.ended(waiting)
     assert shown(server)[0] == ("user", "Summary.")
     assert shown(server)[-1] == ("user", "behind it")
+
+
+async def test_a_summary_in_a_group_is_nobody_elses_to_stop(house: House, server: ModelServer) -> None:
+    for n in range(1, 5):
+        await house.ended(await house.offer(house.group_message(f"question {n}", user="7")))
+    server.on("The conversation:", Gate("summary"), Say("Summary."))
+    compact = await house.offer(house.group_message("/compact", user=OWNER))
+    await server.until(lambda: server.in_flight == 1)
+    for command in ("/stop", "/reset"):
+        await house.ended(await house.offer(house.group_message(command, user="7")))
+        assert house.seen(GROUP)[-1].startswith("Only the person who asked")
+    server.gate("summary").set()
+    await house.ended(compact)
+    assert house.seen(GROUP)[-1].startswith("Summed up")
 
 
 async def test_a_killed_compaction_is_begun_again(house: House, server: ModelServer) -> None:

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from core.desk.carry_out import ALL_EFFECTS
 from core.desk.commands.instant import ANSWERS
+from core.desk.commands.menu import menu
 from core.desk.commands.table import BY_NAME, COMMANDS, parse
-from core.service.notices import ENGLISH
+from core.service.notices import ENGLISH, Notices
 from core.store.inbox import Lane
 
 NAMES = sorted(BY_NAME)
@@ -77,3 +78,9 @@ def test_the_table_is_whole() -> None:
         assert f"help_{command.name}" in ENGLISH
         assert command.name in (ANSWERS if command.lane is Lane.INSTANT else by_the_owner)
     assert len(BY_NAME) == len(COMMANDS) + sum(len(command.aliases) for command in COMMANDS)
+
+
+def test_what_is_about_the_asker_alone_is_answered_to_the_asker_alone() -> None:
+    private = {"help", "sessions", "status", "usage", "export", "whoami", "version", "forget"}
+    assert {command.name for command in COMMANDS if command.private} == private
+    assert {command.name for command in menu(Notices()) if command.private} == private

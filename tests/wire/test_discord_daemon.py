@@ -66,6 +66,10 @@ def test_people_are_answered_in_private_and_in_a_listed_server(world: World) -> 
     used = server.command(world.ada, world.general, "status")
     world.until(lambda: any(one.content for one in server.whispers(world.ada)))
     assert used.acknowledged
+    before = len(server.sent(direct))
+    asked = server.command(world.ada, direct, "status")
+    world.until(lambda: bool(server.sent(direct)[before:]) and bool(server.sent(direct)[-1].content))
+    assert [one.interaction_id for one in server.sent(direct)[before:]] == [asked.id]  # in the waiting sign's place
 
 
 def test_what_was_said_while_the_daemon_was_dead_is_answered_once(world: World) -> None:

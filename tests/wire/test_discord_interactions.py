@@ -15,6 +15,7 @@ from core.vocabulary import (
     Button,
     ChatId,
     ChatKind,
+    Delivery,
     DeliveryId,
     EventId,
     FileKind,
@@ -89,6 +90,38 @@ async def test_what_is_for_the_asker_only_is_seen_by_nobody_else_part_by_part(di
         await bot.edit(replace(first, text="all is very well"), sent)
     assert [one.content for one in server.whispers(discord.ada)] == ["all is very well", "quite"]
     assert server.texts(discord.channel) == ("meanwhile",)
+
+
+async def test_what_is_for_the_asker_only_is_never_said_aloud(discord: World) -> None:
+    """Too late to acknowledge, too late to answer, and after a restart: then it goes to the direct chat."""
+    server = discord.server
+    async with serving(discord) as (bot, desk):
+        await offered(discord)
+        server.answer_error("callback", 404, 10062, "Unknown interaction")
+        _, message = await command(discord, desk, "status")
+        await bot.send(discord.delivery(message, "unacknowledged"))
+        _, message = await command(discord, desk, "status")
+        discord.clock.advance(15 * 60.0)
+        sent = await bot.send(late := discord.delivery(message, "late"))
+        await bot.edit(replace(late, text="late, and more"), sent)
+        _, message = await command(discord, desk, "status")
+    async with serving(discord) as (bot, _):
+        await bot.send(discord.delivery(message, "after a restart"))
+    assert server.texts(discord.channel) == ()
+    assert server.texts(discord.dm) == ("unacknowledged", "late, and more", "after a restart")
+
+
+async def test_who_takes_no_direct_messages_hears_it_from_nobody_else(discord: World) -> None:
+    server = discord.server
+    async with serving(discord) as (bot, desk):
+        _, message = await command(discord, desk, "status")
+        discord.clock.advance(15 * 60.0)
+        server.close_door(discord.ada)
+        with pytest.raises(Rejected, match="one person only"):
+            await bot.send(discord.delivery(message, "late"))
+        here = Address(bot=NAME, chat=message.address.chat)
+        await bot.send(Delivery(id=DeliveryId(99), address=here, kind=message.kind, text="aloud"))
+    assert server.texts(discord.channel) == ("aloud",)
 
 
 async def test_in_a_direct_chat_nothing_needs_to_be_hidden(discord: World) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.errors import BotRejected
+from core.errors import BotRejected, Rejected, Unknown
 from core.vocabulary import ChatKind, Edit, FileKind, Quote
 from tests.contract.discord import DiscordDesk, World, serving, world
 from tests.contract.doubles import PATIENCE_S
@@ -163,6 +163,21 @@ async def test_files_stickers_voices_and_what_is_handed_on_come_along(discord: W
     assert [one.kind for one in voice.attachments] == [FileKind.VOICE]
     assert sticker.text == "[Sticker: Wave]"
     assert fetched == [b"png", b"pdf", b"png", b"pdf", b"ogg"]
+
+
+async def test_a_file_that_is_gone_is_not_asked_for_again(discord: World) -> None:
+    """Where files are kept says so in its own words."""
+    server = discord.server
+    async with serving(discord) as (bot, desk):
+        server.say(discord.dm, discord.ada, files=[("a.txt", b"a")])
+        await desk.until(lambda: bool(desk.messages))
+        (file,) = desk.messages[0].attachments
+        server.answer("download", 404, b"This content is no longer available.", content_type="text/plain")
+        with pytest.raises(Rejected, match="not there any more"):
+            [piece async for piece in bot.fetch(file)]
+        server.answer("download", 502, b"Bad gateway", content_type="text/plain")
+        with pytest.raises(Unknown):
+            [piece async for piece in bot.fetch(file)]
 
 
 async def test_a_malformed_event_is_stored_as_refused_and_stops_nothing(discord: World) -> None:

@@ -11,8 +11,20 @@ import pytest
 
 from bots.discord.bot import DiscordBot
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown
-from core.vocabulary import Button, ChatKind, FileKind, Message, OutFile, UserId
-from tests.contract.discord import DiscordDesk, World, serving, world
+from core.vocabulary import (
+    Address,
+    Button,
+    ChatId,
+    ChatKind,
+    Delivery,
+    DeliveryId,
+    FileKind,
+    Message,
+    OutFile,
+    ThreadId,
+    UserId,
+)
+from tests.contract.discord import NAME, DiscordDesk, World, serving, world
 
 PERMISSIONS = 1 << 10 | 1 << 11 | 1 << 16 | 1 << 38
 """View, send, read the history, send in threads."""
@@ -190,6 +202,23 @@ async def test_what_is_too_large_for_what_stands_before_discord_is_not_tried_aga
         discord.server.answer("create_message", 413, b"<html>too large</html>")
         with pytest.raises(Rejected):
             await bot.send(discord.delivery(question, "hello"))
+
+
+async def test_an_answer_whose_beginning_can_not_grow_on_is_another_message(discord: World) -> None:
+    """The nonce of the beginning would bring that back in its place."""
+    server = discord.server
+    thread = server.thread(discord.channel, discord.ada, "aside")
+    address = Address(bot=NAME, chat=ChatId(str(discord.channel.id)), thread=ThreadId(str(thread.id)))
+    whole = Delivery(id=DeliveryId(7), address=address, kind=ChatKind.THREAD, text="begun, and ended")
+    async with serving(discord) as (bot, _):
+        begun = await bot.send(replace(whole, text="begun", beginning=True))
+        server.archive(thread)
+        with pytest.raises(Rejected):
+            await bot.edit(whole, begun)
+        sent = await bot.send(whole)
+        assert await bot.send(replace(whole, attempt=2)) == sent
+    assert sent != begun
+    assert server.texts(thread) == ("begun", "begun, and ended")
 
 
 async def test_files_go_out_with_their_caption_and_stay_on_an_edit(discord: World, tmp_path: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 
 from core.agents.registry import Agents
 from core.desk import bringing, resets
 from core.desk.admit import begin, close_suspended
+from core.desk.commands.table import Reach
 from core.desk.resets import Policy, ResetReason
 from core.people.names import plain_line
 from core.service.notices import Notices
@@ -33,7 +35,8 @@ PAGE = 200
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
     """A command, as its owner carries it out. `conversation` is locked. `stopped`: a turn ran and was ended by it;
-    `closed`: how many waiting rows it closed. `new_session` is an id that may be used."""
+    `closed`: how many waiting rows it closed. `reach`: how much of the conversation is the sender's to end.
+    `new_session` is an id that may be used."""
 
     conversation: Conversation
     row: Waiting
@@ -47,6 +50,7 @@ class Case:
     default_agent: str
     stopped: bool = False
     closed: int = 0
+    reach: Reach = Reach.ALL
 
     def session(self, tx: Tx) -> Session | None:
         return sessions.get(tx, self.conversation.session) if self.conversation.session is not None else None
@@ -70,6 +74,9 @@ class Effect:
 
 
 def stop(tx: Tx, case: Case) -> Effect:
+    if case.reach is Reach.WAITING:  # what another began goes on
+        some = case.notices.say("closed_waiting", count=case.closed)
+        return Effect(reply=some if case.closed else case.notices.say("stopped_nothing"))
     session = case.session(tx)
     open_calls = session is not None and bool(turns.suspended_in(tx, case.conversation.id))
     if session is not None:
@@ -123,22 +130,24 @@ def title(tx: Tx, case: Case) -> Effect:
     return Effect(reply=case.notices.say("title_set", title=name), title=name)
 
 
-def from_end(tx: Tx, session: Session, kind: Kind, back: int = 1, *, past_clear: bool = False) -> Entry | None:
-    """The `back`-th last entry of a kind that was not taken back, nor cleared. Reads the log from its end, as far as
-    it needs."""
+def from_end(tx: Tx, session: Session, kind: Kind, *, past_clear: bool = False) -> Entry | None:
+    """The last entry of a kind that stands."""
+    return next(_standing(tx, session, kind, past_clear=past_clear), None)
+
+
+def _standing(tx: Tx, session: Session, kind: Kind, *, past_clear: bool = False) -> Iterator[Entry]:
+    """Entries of a kind that were not taken back, nor cleared, the last one first. Reads the log from its end, as far
+    as it is asked for."""
     hidden_from = session.head + 1
     for entry in _backwards(tx, session):
         if entry.seq >= hidden_from:
             continue
         if entry.kind is Kind.CLEAR and not past_clear:
-            return None
+            return
         if entry.kind is Kind.REWIND:
             hidden_from = min(hidden_from, history.mark_target(entry))
         elif entry.kind is kind:
-            back -= 1
-            if back == 0:
-                return entry
-    return None
+            yield entry
 
 
 def _backwards(tx: Tx, session: Session) -> Iterator[Entry]:
@@ -147,6 +156,12 @@ def _backwards(tx: Tx, session: Session) -> Iterator[Entry]:
         page = entries.last(tx, session.id, PAGE, before=before)
         yield from reversed(page)
         before = page[0].seq if page else 1
+
+
+def _theirs(tx: Tx, case: Case, said: Sequence[Entry]) -> bool:
+    """Is all of this the sender's to take back? Who asked for a turn answers for what joined it."""
+    asked = {entry.turn for entry in said if entry.turn is not None}
+    return case.reach is Reach.ALL or all(turns.get(tx, turn).author == case.row.identity for turn in asked)
 
 
 def _rewind(tx: Tx, session: Session, to: Entry, now: datetime, why: str) -> None:
@@ -161,11 +176,13 @@ def undo(tx: Tx, case: Case) -> Effect:
     session = case.session(tx)
     if count < 1:
         return Effect(reply=case.notices.say("undo_usage"))
-    user = from_end(tx, session, Kind.USER, count) if session is not None and session.ended_at is None else None
-    if session is None or user is None:
-        some = session is not None and session.ended_at is None and from_end(tx, session, Kind.USER) is not None
-        return Effect(reply=case.notices.say("undo_few" if some else "undo_none"))
-    _rewind(tx, close_suspended(tx, case.conversation, session, case.now), user, case.now, "undo")
+    going = session is not None and session.ended_at is None
+    said = list(islice(_standing(tx, session, Kind.USER), count)) if session is not None and going else []
+    if session is None or len(said) < count:
+        return Effect(reply=case.notices.say("undo_few" if said else "undo_none"))
+    if not _theirs(tx, case, said):
+        return Effect(reply=case.notices.say("not_yours"))
+    _rewind(tx, close_suspended(tx, case.conversation, session, case.now), said[-1], case.now, "undo")
     return Effect(reply=case.notices.say("undone", count=count), evict=True)
 
 
@@ -174,6 +191,8 @@ def retry(tx: Tx, case: Case) -> Effect:
     user = from_end(tx, session, Kind.USER) if session is not None and session.ended_at is None else None
     if session is None or user is None:
         return Effect(reply=case.notices.say("retry_none"))
+    if not _theirs(tx, case, [user]):
+        return Effect(reply=case.notices.say("not_yours"))
     _rewind(tx, close_suspended(tx, case.conversation, session, case.now), user, case.now, "retry")
     return Effect(message=user.text, brings=bringing.again(user), evict=True)
 

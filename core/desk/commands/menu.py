@@ -8,7 +8,6 @@ from core.desk.commands.table import COMMANDS
 from core.desk.completing import COMPLETED
 from core.ports import CommandHelp
 from core.service.notices import Notices
-from core.store.inbox import Lane
 
 
 def menu(notices: Notices) -> Sequence[CommandHelp]:
@@ -19,7 +18,7 @@ def menu(notices: Notices) -> Sequence[CommandHelp]:
             summary=notices.say(f"help_{command.name}"),
             argument=command.hint.strip("[]").lower(),
             needs_argument=bool(command.hint) and not command.hint.startswith("["),
-            private=command.lane is Lane.INSTANT,
+            private=command.private,
             completes=command.name in COMPLETED,
         )
         for command in COMMANDS

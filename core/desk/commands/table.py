@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from core.store.inbox import Lane
 
@@ -14,7 +15,8 @@ COMMAND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
     """`hint` shows the argument in the help. `reserved`: in a shared conversation only for the turn's author, those
-    who run the group, and owners. `turn`: its effect is a turn, so it waits in order and is admitted like a message."""
+    who run the group, and owners. `turn`: its effect is a turn, so it waits in order and is admitted like a message.
+    `private`: its answer is for the asker alone, where the platform can do that."""
 
     name: str
     lane: Lane
@@ -22,15 +24,29 @@ class Command:
     hint: str = ""
     reserved: bool = False
     turn: bool = False
+    private: bool = False
+
+
+class Reach(Enum):
+    """How far a command of somebody goes in a conversation that others talk in as well."""
+
+    NONE = auto()
+    """It is refused."""
+    WAITING = auto()
+    """Their own messages that wait, and nothing of what another began."""
+    OWN = auto()
+    """What they began, and their own messages that wait."""
+    ALL = auto()
+    """Everybody's."""
 
 
 COMMANDS = (
-    Command(name="help", lane=Lane.INSTANT, aliases=("start", "commands")),
+    Command(name="help", lane=Lane.INSTANT, aliases=("start", "commands"), private=True),
     Command(name="reset", lane=Lane.CONTROL, aliases=("new",), hint="[text]", reserved=True),
     Command(name="resume", lane=Lane.ORDERED, hint="[n|title|id]", reserved=True),
-    Command(name="sessions", lane=Lane.INSTANT),
+    Command(name="sessions", lane=Lane.INSTANT, private=True),
     Command(name="title", lane=Lane.ORDERED, hint="TEXT"),
-    Command(name="status", lane=Lane.INSTANT),
+    Command(name="status", lane=Lane.INSTANT, private=True),
     Command(name="stop", lane=Lane.CONTROL, reserved=True),
     Command(name="retry", lane=Lane.ORDERED, reserved=True, turn=True),
     Command(name="undo", lane=Lane.ORDERED, hint="[n]", reserved=True),
@@ -38,16 +54,16 @@ COMMANDS = (
     Command(name="compact", lane=Lane.ORDERED, hint="[topic]", reserved=True),
     Command(name="model", lane=Lane.ORDERED, hint="[name|default]", reserved=True),
     Command(name="agent", lane=Lane.ORDERED, hint="[name|default]", reserved=True),
-    Command(name="usage", lane=Lane.INSTANT),
-    Command(name="export", lane=Lane.INSTANT),
-    Command(name="whoami", lane=Lane.INSTANT),
+    Command(name="usage", lane=Lane.INSTANT, private=True),
+    Command(name="export", lane=Lane.INSTANT, private=True),
+    Command(name="whoami", lane=Lane.INSTANT, private=True),
     Command(name="again", lane=Lane.ORDERED),
     Command(name="queue", lane=Lane.ORDERED, hint="TEXT", turn=True),
     Command(name="steer", lane=Lane.CONTROL, hint="TEXT"),
     Command(name="approve", lane=Lane.CONTROL, hint="[id|all]", reserved=True),
     Command(name="deny", lane=Lane.CONTROL, hint="[id|all]", reserved=True),
-    Command(name="forget", lane=Lane.ORDERED),
-    Command(name="version", lane=Lane.INSTANT),
+    Command(name="forget", lane=Lane.ORDERED, hint="[yes]", private=True),
+    Command(name="version", lane=Lane.INSTANT, private=True),
 )
 BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
 UNKNOWN = "unknown"
