@@ -75,7 +75,8 @@ async def _say(line: Line, method: str, delivery: Delivery, where: Mapping[str, 
 
 def metadata(delivery: Delivery) -> dict[str, object]:
     """By what a delivery is recognised."""
-    return {"event_type": DELIVERED, "event_payload": {"id": str(delivery.id)}}
+    told = {"id": str(delivery.id), **({"beginning": True} if delivery.beginning else {})}
+    return {"event_type": DELIVERED, "event_payload": told}
 
 
 def message_id(answer: Mapping[str, object]) -> MessageId:

@@ -65,7 +65,7 @@ class Sender:
     async def _sent_before(self, delivery: Delivery) -> MessageId | None:
         if delivery.files and not delivery.buttons:
             return await self._uploads.sent_before(delivery)
-        return await settling.find(self._line, delivery.address, settling.holds(delivery.id))
+        return await settling.find(self._line, delivery.address, settling.holds(delivery))
 
     async def _in_private(self, delivery: Delivery, private: Private | None) -> Delivery:
         """To our direct chat what one person alone is to see and can't be shown so in a channel, as no file can. Raises

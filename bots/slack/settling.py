@@ -69,8 +69,8 @@ async def find(line: Line, address: Address, matches: Callable[[Json], bool]) ->
     return None
 
 
-def holds(delivery: DeliveryId) -> Callable[[Json], bool]:
-    """Does a message carry the delivery?"""
+def holds(delivery: Delivery) -> Callable[[Json], bool]:
+    """Does a message carry the delivery? What is sent where a beginning can't grow on is not that beginning."""
 
     def matches(message: Json) -> bool:
         about = message.get("metadata")
@@ -79,7 +79,8 @@ def holds(delivery: DeliveryId) -> Callable[[Json], bool]:
             isinstance(about, dict)
             and about.get("event_type") == DELIVERED
             and isinstance(payload, dict)
-            and payload.get("id") == str(delivery)
+            and payload.get("id") == str(delivery.id)
+            and bool(payload.get("beginning")) == delivery.beginning
         )
 
     return matches

@@ -251,6 +251,21 @@ async def test_after_a_restart_what_may_be_there_is_looked_for(world: World) -> 
     assert len(world.shown()) == 2
 
 
+async def test_a_beginning_that_stands_is_not_taken_for_the_answer(world: World) -> None:
+    """An answer that is sent anew, since its beginning could not be edited, and whose fate a kill left open."""
+    async with running(world.bot, world.desk):
+        await world.up()
+        whole = world.delivery("begun, and ended")
+        begun = await world.bot.send(replace(whole, text="begun", beginning=True))
+    other = world.another()
+    async with running(other, world.desk):
+        await world.up()
+        assert await other.send(replace(whole, text="begun", beginning=True, attempt=2)) == begun
+        sent = await other.send(replace(whole, attempt=2))
+        assert await other.send(replace(whole, attempt=3)) == sent != begun
+    assert [shown(message) for message in world.shown()] == ["begun", "begun, and ended"]
+
+
 async def test_what_certainly_failed_here_is_not_looked_for(world: World) -> None:
     async with running(world.bot, world.desk):
         await world.up()
