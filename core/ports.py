@@ -90,6 +90,14 @@ class CanEdit(Protocol):
 
 
 @runtime_checkable
+class Streams(Protocol):
+    def streams(self, address: Address) -> bool:
+        """Does an answer that grows there only gain, until it is told that it has ended? Then its deliveries are
+        `growing`, they hold no line of what is being done (`ShowsWork` shows that), and a last edit that is not
+        `growing` follows, also if it says nothing new. Asked before each delivery, and never for those with buttons."""
+
+
+@runtime_checkable
 class CanType(Protocol):
     async def typing(self, address: Address) -> None:
         """Show that an answer is being made. Raises `SendError`; never retried."""

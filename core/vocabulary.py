@@ -280,6 +280,9 @@ class Delivery:
     beginning: bool = False
     """It is the beginning of an answer that grows. What is sent under the same id later, where that can't be edited any
     more, is another message."""
+    growing: str | None = None
+    """More of the answer follows in edits, and `Streams.streams` wants to know that: the identity, as the config spells
+    it, of the one who is answered. None: this is all, or nobody wants to know."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

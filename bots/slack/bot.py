@@ -18,8 +18,9 @@ from bots.slack.http import Door
 from bots.slack.line import PATIENCE, Line, Patience, connected
 from bots.slack.listening import Listener, introduce
 from bots.slack.manifest import lacking
-from bots.slack.sending import Sender, aside
+from bots.slack.sending import Sender, Ways, aside
 from bots.slack.settling import Attempts
+from bots.slack.streaming import Streamer, Streams
 from bots.slack.waits import Waits, patiently
 from config.bots import SlackSettings
 from core.errors import BotError, NotSent, SendError
@@ -41,8 +42,8 @@ class _Live:
 
 
 class SlackBot:
-    """`ports.Bot` with `CanEdit`, `CanType`, `ShowsWork`, `HasTitles`, `CanReact`, `CanFetch`, `AnswersPresses`,
-    `KnowsAdmins` and `ServesHttp`. It sends while `run` runs, else it raises `NotSent`."""
+    """`ports.Bot` with `CanEdit`, `Streams`, `CanType`, `ShowsWork`, `HasTitles`, `CanReact`, `CanFetch`,
+    `AnswersPresses`, `KnowsAdmins` and `ServesHttp`. It sends while `run` runs, else it raises `NotSent`."""
 
     platform: Final = "slack"
 
@@ -55,6 +56,7 @@ class SlackBot:
         self._random = random
         self._patience = patience
         self._attempts = Attempts()
+        self._streams = Streams(clock)
         secret = settings.signing_secret
         self._door = Door(secret.reveal(), clock) if settings.mode == "http" and secret is not None else None
         self._live: _Live | None = None
@@ -85,8 +87,8 @@ class SlackBot:
             if line.scopes and (missing := lacking(line.scopes)):
                 _LOG.warning("slack's token lacks scopes", extra={"bot": self._name, "scopes": ", ".join(missing)})
             listener = Listener(self._settings, line, desk, self._random, us)
-            uploads = Uploads(self._name, line, desk)
-            sender = Sender(line, listener.people, listener.commands, uploads, self._attempts)
+            ways = Ways(texts=Streamer(line, desk, us, self._streams), uploads=Uploads(self._name, line, desk))
+            sender = Sender(line, listener.people, listener.commands, ways, self._attempts)
             self._live = _Live(line=line, listener=listener, sender=sender)
             try:
                 await listener.listen(self._door)
@@ -98,6 +100,9 @@ class SlackBot:
 
     async def edit(self, delivery: Delivery, message: MessageId) -> None:
         await self._now().sender.edit(delivery, message)
+
+    def streams(self, address: Address) -> bool:
+        return self._settings.stream and self._streams.allowed(address)
 
     async def typing(self, address: Address) -> None:
         await self._aside(lambda live: live.sender.typing(address))

@@ -64,6 +64,10 @@ class Unreached(NotSent):
     """No connection was made."""
 
 
+class StillStreams(NotSent):
+    """Slack edits no message that is a stream: it is to be stopped first."""
+
+
 class Silence(Unknown):
     """The connection broke, or nothing came back in time."""
 
@@ -88,6 +92,8 @@ def refusal(method: str, answer: dict[str, object]) -> BotError:
         return ChatDead(said)
     if word in _SHAPE:
         return Unrenderable(said)
+    if word == "streaming_state_conflict":
+        return StillStreams(said)
     if word in _NOT_DONE:
         return NotSent(said)
     return Unknown(said) if word in _PERHAPS or not word else Rejected(said)

@@ -37,6 +37,12 @@ _TOKEN: Final = re.compile(r"<(?=[@#!]|https?:|mailto:|tel:)", re.IGNORECASE)
 _DEFINITION: Final = re.compile(r"^([ \t>]*)\[(?=[^\]\n]+\]:)", re.MULTILINE)
 _BREAK: Final = re.compile(r"<br ?/?>", re.IGNORECASE)
 _ROW: Final = re.compile(r"^[ \t>]*\|.*$", re.MULTILINE)
+_FENCE_LINE: Final = re.compile(
+    r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(?:`{1,2}\Z|~{1,2}\Z|`{3,}[^`\n]*\Z|~{3,}[^\n]*\Z)"
+)
+"""A last line that may be, or become, the beginning or the end of a fence."""
+_OPEN_DEFINITION: Final = re.compile(r"(?<![^\n])[ \t>]*\[[^\]\n]*\]?\Z")
+_OPEN_BREAK: Final = re.compile(r"<br ?/?\Z", re.IGNORECASE)
 _JOINER: Final = "\u2060"
 """Shows nothing, and what it follows begins no token any more."""
 
@@ -60,16 +66,25 @@ def defused(source: str) -> str:
     return "".join(pieces)
 
 
+def settled(source: str) -> int:
+    """How much of a text that grows is `defused` as it will be in the end, whatever follows: what may yet become a
+    fence, code, a link or a token waits until that is decided."""
+    at = len(source)
+    while (sooner := _decided(source[:at])) < at:
+        at = sooner
+    return at
+
+
 def blocks(source: str, buttons: Sequence[Button] = ()) -> list[Block]:
     """What shows a text with its buttons."""
-    return [{"type": "markdown", "text": defused(source)}, *_actions(buttons)]
+    return [{"type": "markdown", "text": defused(source)}, *actions(buttons)]
 
 
 def plain_blocks(source: str, buttons: Sequence[Button] = ()) -> list[Block]:
     """The same words without any mark-up, for when Slack can't take what it was given."""
     pieces = split(whole_characters(source), SECTION_LIMIT)
     sections: list[Block] = [{"type": "section", "text": plain_text(piece)} for piece in pieces]
-    return [*sections, *_actions(buttons)]
+    return [*sections, *actions(buttons)]
 
 
 def notification(source: str) -> str:
@@ -100,7 +115,8 @@ def mrkdwn_text(words: str) -> Block:
     return {"type": "mrkdwn", "text": words, "verbatim": True}
 
 
-def _actions(buttons: Sequence[Button]) -> list[Block]:
+def actions(buttons: Sequence[Button]) -> list[Block]:
+    """The block with the buttons, if there are any."""
     if not buttons:
         return []
     return [{"type": "actions", "elements": [_button(one) for one in buttons[:BUTTONS_LIMIT]]}]
@@ -122,29 +138,78 @@ def _defused_text(text: str) -> str:
     return "".join([*pieces, text[at:].replace("<", "&lt;")])
 
 
+def _decided(source: str) -> int:
+    """Where the first begins that is still open at the end."""
+    line = source.rfind("\n") + 1
+    if _FENCE_LINE.match(source, line):
+        return line
+    *_, (text, _) = _stretches(source)
+    start = len(source) - len(text)
+    if (tick := _open_tick(text)) is not None:
+        return _word(source, start + tick)
+    *_, (piece, _) = _spans(text)
+    if (found := _OPEN_DEFINITION.search(piece)) is not None:
+        return len(source) - len(piece) + found.start()
+    if (found := _OPEN_BREAK.search(source)) is not None:
+        return found.start()
+    word = _word(source, len(source))
+    return word if "<" in source[word:] else len(source)
+
+
+def _open_tick(text: str) -> int | None:
+    """Where the first backticks stand that may yet begin code within a line or paragraph."""
+    at = 0
+    while (opening := _TICKS.search(text, at)) is not None:
+        end = _span_end(text, opening)
+        if end == len(text) or (end is None and "\n\n" not in text[opening.end() :]):
+            return opening.start()
+        at = end or opening.end()
+    return None
+
+
+def _word(source: str, end: int) -> int:
+    """Where the characters begin that reach up to there without a gap."""
+    at = end
+    while at > 0 and not source[at - 1].isspace():
+        at -= 1
+    return at
+
+
 def _regions(source: str) -> Iterator[tuple[str, bool]]:
     """The source in pieces, in order: text outside of code, and code."""
+    for text, is_code in _stretches(source):
+        yield from [(text, True)] if is_code else _spans(text)
+
+
+def _stretches(source: str) -> Iterator[tuple[str, bool]]:
+    """The source in pieces, in order: text without fences, and fences. The last is text."""
     at = 0
     while (opening := _FENCE.search(source, at)) is not None:
-        yield from _spans(source[at : opening.start()])
+        yield source[at : opening.start()], False
         mark, line_end = opening[1], source.find("\n", opening.end())
         closing = re.compile(rf"^[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$", re.MULTILINE)
         ended = closing.search(source, line_end) if line_end >= 0 else None
         at = ended.end() if ended is not None else len(source)
         yield source[opening.start() : at], True
-    yield from _spans(source[at:])
+    yield source[at:], False
 
 
 def _spans(text: str) -> Iterator[tuple[str, bool]]:
-    """Text without fences, in pieces: outside of code, and code within a line or paragraph."""
+    """Text without fences, in pieces: outside of code, and code within a line or paragraph. The last is outside."""
     at = start = 0
     while (opening := _TICKS.search(text, at)) is not None:
-        closing = re.compile(rf"(?<!`){opening[1]}(?!`)").search(text, opening.end())
-        gap = text.find("\n\n", opening.end())
-        if closing is None or (0 <= gap < closing.start()):
+        end = _span_end(text, opening)
+        if end is None:
             at = opening.end()
             continue
         yield text[start : opening.start()], False
-        yield text[opening.start() : closing.end()], True
-        at = start = closing.end()
+        yield text[opening.start() : end], True
+        at = start = end
     yield text[start:], False
+
+
+def _span_end(text: str, opening: re.Match[str]) -> int | None:
+    """Where the code ends that begins there; None where it is none, since its paragraph ends before."""
+    closing = re.compile(rf"(?<!`){opening[1]}(?!`)").search(text, opening.end())
+    gap = text.find("\n\n", opening.end())
+    return None if closing is None or (0 <= gap < closing.start()) else closing.end()

@@ -1,7 +1,7 @@
 """From a `Delivery` to calls of Slack's API (https://docs.slack.dev/reference/methods).
 
-A growing answer is one message that is edited: `chat.startStream` only appends, ends by itself after some minutes and
-has no way back from a text that changed, while an edit always says the whole of it, and may be repeated.
+A message is sent and edited whole here: an edit always says all of it, and may be repeated. What grows in a thread
+may be a stream (`streaming`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bots.slack import markup, outbound, settling
@@ -13,6 +14,7 @@ from bots.slack.interactions import Pressed
 from bots.slack.line import Line
 from bots.slack.people import People
 from bots.slack.recent import Recent
+from bots.slack.streaming import Streamer
 from core.errors import BotError, BotRejected, NotSent, Rejected, SendError, Unknown
 from core.fields import Json
 from core.vocabulary import Address, ChatId, ChatKind, Delivery, MessageId
@@ -23,21 +25,32 @@ _MOST_BUTTONS: Final = 512
 _MOST_STATUSES: Final = 512
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ways:
+    """How texts go out, and files."""
+
+    texts: Streamer
+    uploads: Uploads
+
+
 class Sender:
     """Sends, edits and answers presses."""
 
-    def __init__(
-        self, line: Line, people: People, commands: Commands, uploads: Uploads, attempts: settling.Attempts
-    ) -> None:
+    def __init__(self, line: Line, people: People, commands: Commands, ways: Ways, attempts: settling.Attempts) -> None:
         self._line = line
         self._people = people
         self._commands = commands
-        self._uploads = uploads
+        self._texts = ways.texts
+        self._uploads = ways.uploads
         self._attempts = attempts
         self._buttons: Recent[tuple[str, str], Delivery | None] = Recent(_MOST_BUTTONS)
         """What stands above buttons that we sent; None once they are gone."""
         self._locks: Recent[tuple[str, str], asyncio.Lock] = Recent(_MOST_BUTTONS)
         self._doing: Recent[Address, str] = Recent(_MOST_STATUSES)
+        self._shows: Recent[Address, None] = Recent(_MOST_STATUSES)
+        """Where a status stands, as far as is known."""
+        self._growing: Recent[tuple[str, str], None] = Recent(_MOST_STATUSES)
+        """Messages that are not whole yet."""
 
     async def send(self, delivery: Delivery) -> MessageId:
         """Send one part, unless it is there already. Raises `SendError`."""
@@ -60,12 +73,16 @@ class Sender:
             raise later from None
         self._attempts.arrived(delivery)
         self._doing.pop(_place(delivery.address))
+        self._shows.pop(_place(delivery.address))
+        if delivery.growing is not None:
+            self._growing.put((delivery.address.chat, message), None)
         return message
 
     async def _sent_before(self, delivery: Delivery) -> MessageId | None:
         if delivery.files and not delivery.buttons:
             return await self._uploads.sent_before(delivery)
-        return await settling.find(self._line, delivery.address, settling.holds(delivery))
+        found = await settling.find(self._line, delivery.address, settling.holds(delivery))
+        return found or await self._texts.sent_before(delivery)
 
     async def _in_private(self, delivery: Delivery, private: Private | None) -> Delivery:
         """To our direct chat what one person alone is to see and can't be shown so in a channel, as no file can. Raises
@@ -85,7 +102,7 @@ class Sender:
         return await self._send_in_two(delivery)
 
     async def _send_text(self, delivery: Delivery) -> MessageId:
-        message = await outbound.send(self._line, delivery)
+        message = await self._texts.send(delivery)
         if delivery.buttons:
             self._buttons.put((delivery.address.chat, message), delivery)
         return message
@@ -115,8 +132,9 @@ class Sender:
                 delivery = await self._in_private(delivery, replace(private, shown_by=None))
             place = delivery.address.chat, message
             async with self._lock(place):
-                await outbound.edit(self._line, delivery, await self._uploads.resolved(delivery.address, message))
+                await self._texts.edit(delivery, await self._uploads.resolved(delivery.address, message))
                 self._buttons.put(place, delivery if delivery.buttons else None)
+            await self._clear_status(delivery, place)
         except SendError:
             raise
         except BotError as trouble:
@@ -160,12 +178,25 @@ class Sender:
 
     async def typing(self, address: Address) -> None:
         """Raises `BotError`."""
+        self._shows.put(_place(address), None)
         await outbound.show_status(self._line, address, self._doing.get(_place(address)) or outbound.THINKING)
 
     async def working(self, address: Address, doing: str) -> None:
         """Raises `BotError`."""
         self._doing.put(_place(address), doing.strip())
-        await outbound.show_status(self._line, address, doing.strip() or outbound.THINKING)
+        await self.typing(address)
+
+    async def _clear_status(self, delivery: Delivery, place: tuple[str, str]) -> None:
+        """Once what grew is whole. A message takes a status away, an edit or the end of a stream does not."""
+        if delivery.growing is not None:
+            self._growing.put(place, None)
+            return
+        where, grew = _place(delivery.address), place in self._growing
+        self._growing.pop(place)
+        if grew and where in self._shows:
+            self._shows.pop(where)
+            with suppress(BotError):  # it vanishes by itself
+                await outbound.show_status(self._line, delivery.address, "")
 
 
 def _place(address: Address) -> Address:

@@ -36,15 +36,15 @@ async def accepts(bot: Bot, posted: Posted) -> bool:
     return True
 
 
-async def hand_over(workshop: Workshop, bot: Bot, posted: Posted) -> Fate:
-    """Give one part to the bot: an edit if the platform's id is known, else a send."""
+async def hand_over(workshop: Workshop, bot: Bot, posted: Posted, growing: str | None = None) -> Fate:
+    """Give one part to the bot: an edit if the platform's id is known, else a send. `growing`: as in `Delivery`."""
     files = workshop.files_of(posted)
     if len(files) < len(posted.files) and not posted.text.strip():
         return Rejected("a file of it is not kept any more")
     delivery = Delivery(
         id=posted.id, address=_address(posted), kind=posted.kind, text=posted.text, buttons=posted.buttons, files=files,
         attempt=max(1, posted.attempts), answers=posted.address.reply_to,
-        beginning=posted.role == PREVIEW or posted.doubtful,
+        beginning=posted.role == PREVIEW or posted.doubtful, growing=growing,
     )  # fmt: skip
     try:
         if posted.message is None:

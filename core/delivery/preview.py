@@ -54,11 +54,13 @@ class _Part(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Beginning:
-    """How a preview comes to be. `post` stores it; `drafts`: what vanishes by itself does as well as a message."""
+    """How a preview comes to be, and whose answer it is. `post` stores it; `drafts`: what vanishes by itself, or only
+    gains, does as well as a message that is edited."""
 
     parcel: Parcel
     post: Callable[[Tx, Parcel, datetime], Posted] = deliveries.post
     drafts: bool = True
+    asker: str | None = None
 
 
 class Preview:
@@ -78,6 +80,8 @@ class Preview:
         self._shown: str | None = "" if inherited is None else None  # it may have grown since its text was stored
         self._worked_at: int | None = None
         """How much was said when the message last said what is being done, until it shows more than that."""
+        self._growing: str | None = None
+        """As it was last handed over: what is growing is to be told that it has ended."""
         self._changed = asyncio.Event()
         self._stage = _Stage.WAITING
         self._task: asyncio.Task[None] | None = None
@@ -134,8 +138,8 @@ class Preview:
 
     @property
     def shown(self) -> str | None:
-        """What the message says; None while that is not certain."""
-        return None if self._lane.hold.locked() else self._shown
+        """What the message says; None while that is not certain, or where it is to be told that this is all."""
+        return None if self._lane.hold.locked() or self._growing is not None else self._shown
 
     def _is(self, stage: _Stage) -> bool:
         return self._stage is stage
@@ -158,10 +162,15 @@ class Preview:
         except StoreError:
             log.exception("preview_store_fault", bot=bot.name)
 
-    def _part(self, bot: Bot) -> _Part:
+    def _grows(self) -> str | None:
+        """For whom, where the message only gains."""
+        streams = self._begin.drafts and self._workshop.streams(self._parcel.address)
+        return self._begin.asker if streams else None
+
+    def _part(self, bot: Bot, *, only_gains: bool = False) -> _Part:
         """What fits one message; the rest is not looked at."""
         said = self._answer.text[: 2 * bot.capabilities.text_limit]
-        parts, doing = bot.parts(said), self._answer.doing
+        parts, doing = bot.parts(said), "" if only_gains else self._answer.doing
         first = parts[0] if parts else ""
         longer = bot.parts(f"{said}\n\n*{doing}*") if doing and len(parts) <= 1 else ()
         return _Part(first, longer[0] if len(longer) == 1 else first)
@@ -171,7 +180,8 @@ class Preview:
         self._changed.clear()
         await self._lane.quiet()
         await self._may(edit=False)
-        bot, part = self._bot() or bot, self._part(bot)
+        bot, growing = self._bot() or bot, self._grows()
+        part = self._part(bot, only_gains=growing is not None)
         if self._lane.pace is None:
             self._stage = _Stage.OVER
         if self._lane.pace is None or not part.shown:  # the bot is gone, or the tool that was to be shown has ended
@@ -180,8 +190,9 @@ class Preview:
         self._stage = _Stage.SENDING
         again = self._row is not None
         row = self._row = await self._stored(part)
+        self._growing = growing
         async with self._lane.hold:
-            fate = await hand_over(self._workshop, bot, replace(row, text=part.shown))
+            fate = await hand_over(self._workshop, bot, replace(row, text=part.shown), growing)
         match fate:
             case Sent(message=message) if message is not None:
                 self._row = replace(row, address=self._parcel.address, message=message)
@@ -244,14 +255,18 @@ class Preview:
         bot, row = self._bot(), self._row
         if bot is None or self._is(_Stage.OVER) or row is None:
             return
-        part = self._part(bot)
+        growing = self._grows()
+        part = self._part(bot, only_gains=growing is not None)
         if part.shown in ("", self._shown):
             return
         self._spend()
+        if growing is not None:  # its end is an edit, which must take away nothing that was read
+            await self._workshop.store.write(lambda tx: deliveries.grown(tx, row.id, part.said))
         async with self._lane.hold:
             if self._is(_Stage.OVER):
                 return
-            fate = await hand_over(self._workshop, bot, replace(row, text=part.shown))
+            self._growing = growing
+            fate = await hand_over(self._workshop, bot, replace(row, text=part.shown), growing)
         if isinstance(fate, Sent):
             if self._saw(part):
                 await self._workshop.store.write(lambda tx: deliveries.grown(tx, row.id, part.said))

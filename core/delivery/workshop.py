@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from core.ports import Bot, Clock, Random
+from core.ports import Bot, Clock, Random, Streams
 from core.service.notices import Notices
 from core.store import deliveries
 from core.store.deliveries import Posted
 from core.store.engine import Store
 from core.store.sql import Tx
 from core.tally import Tally
-from core.vocabulary import BotName, OutFile
+from core.vocabulary import Address, BotName, OutFile
 
 
 @dataclass(kw_only=True)
@@ -33,6 +33,11 @@ class Workshop:
 
     def is_held(self, bot: BotName) -> bool:
         return bot in self.held and not self.held[bot].is_set()
+
+    def streams(self, address: Address) -> bool:
+        """As `ports.Streams`."""
+        bot = self.bots.get(address.bot)
+        return bot is not None and isinstance(bot, Streams) and bot.streams(address)
 
     def files_of(self, posted: Posted) -> tuple[OutFile, ...]:
         """Its files, without those that are gone."""

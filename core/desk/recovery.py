@@ -91,7 +91,7 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, house: House) -> 
 
 def _left_standing(house: House, preview: Posted | None, log_: Sequence[Entry]) -> tuple[Posted | None, str | None]:
     """The message that grew, with what it is to say where nothing replaces that; and what it says, None where it has to
-    be edited for it.
+    be edited for it, or told that it has ended.
 
     While tools ran it said so, and that is to go: all that was said before is in the log. Of words that came after them
     the log has none, and the row has their beginning, so they stay as they were read.
@@ -105,7 +105,7 @@ def _left_standing(house: House, preview: Posted | None, log_: Sequence[Entry]) 
     called = any(entry.kind is Kind.TOOL_CALL for entry in log_)
     went_on = not history.open_calls(log_) and len(preview.text) > len(before)
     if not called or went_on:
-        return preview, preview.text
+        return preview, None if house.outbox.workshop.streams(preview.address) else preview.text
     return replace(preview, text=before or preview.text), None
 
 

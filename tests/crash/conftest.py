@@ -14,7 +14,7 @@ pytest.register_assert_rewrite("tests.crash.scene", "tests.crash.daemon", "tests
 from tests.crash.dialogue import Ahead, Platform  # noqa: E402
 from tests.crash.models_scene import Furniture, ModelScene, Open  # noqa: E402
 from tests.crash.nursery import Nursery  # noqa: E402
-from tests.crash.platforms import SLACK_ANSWER_S, Discord, Slack, discord_server  # noqa: E402
+from tests.crash.platforms import SLACK_ANSWER_S, Discord, Slack, SlackThreads, discord_server  # noqa: E402
 from tests.crash.scene import Scene, Stage, Telegram  # noqa: E402  # after the line above
 from tests.fakes.models import ThreadedModelServer  # noqa: E402
 from tests.fakes.slack import ThreadedSlackServer  # noqa: E402
@@ -73,7 +73,7 @@ def platform_called(name: str, more: str = "") -> Iterator[Platform]:
                 yield Discord(discord, ahead, more)
         case _:
             with ThreadedSlackServer(clock=ahead, answer_s=SLACK_ANSWER_S) as slack:
-                yield Slack(slack, ahead, more)
+                yield (SlackThreads if name == "slack threads" else Slack)(slack, ahead, more)
 
 
 @pytest.fixture

@@ -203,7 +203,8 @@ class SlackTalk(Dialogue):
 
     @property
     def _shown(self) -> tuple[SlackMessage, ...]:
-        return self._server.from_bot(self._channel)
+        """Without what Slack itself says in the bot's name."""
+        return tuple(one for one in self._server.from_bot(self._channel) if one.subtype != "assistant_app_thread")
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -316,3 +317,11 @@ groups = [{groups}]
 
     def until(self, holds: Callable[[], bool], *, timeout_s: float) -> None:
         self.server.until(holds, timeout_s=timeout_s)
+
+
+class SlackThreads(Slack):
+    """Whoever talks there does so in a thread of the assistant, where answers are streams."""
+
+    def talk(self, name: str) -> SlackTalk:
+        person = self.person(name)
+        return SlackTalk(self, self.server.im(person), [person], self.server.open_assistant(person))

@@ -1,4 +1,5 @@
-"""kill -9 at the same points on Discord and on Slack, which know again what was sent before; and around buttons."""
+"""kill -9 at the same points on Discord and on Slack, which know again what was sent before, also in threads of Slack,
+where answers are streams; and around buttons."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from core.service.notices import ENGLISH
 from tests.crash.conftest import StageOn
 from tests.crash.daemon import until
 from tests.crash.dialogue import Dialogue
+from tests.crash.platforms import SlackThreads
 from tests.crash.scene import ROUNDS, UNKNOWN, Stage
 from tests.crash.test_kill_points import POINTS, VARIANTS, Seen, killed_at
 
@@ -23,7 +25,13 @@ _NOT_THERE: Final = {
     ("discord", "offset_held"),  # the gateway wants no acknowledgement
     ("discord", "mid_stream"),  # edits are further apart than the agent talks
     ("slack", "between_parts"),  # the long answer is one message
+    ("slack threads", "between_parts"),
 }
+STREAMED: Final = {
+    "sent_unmarked": Seen(kind="crawl", first=True),
+    "recorded": Seen(kind="crawl", first=True),
+}
+"""The end of a stream was told, or is about to be."""
 
 
 def known_again(seen: Seen) -> Seen:
@@ -38,8 +46,8 @@ CASES: Final = [
     pytest.param(
         name, "ack_held" if point == "offset_held" else point, known_again(seen), id=f"{name}-{point}-{seen.kind}"
     )
-    for name in ("discord", "slack")
-    for table in (POINTS, VARIANTS)
+    for name in ("discord", "slack", "slack threads")
+    for table in (POINTS, VARIANTS, *((STREAMED,) if name == "slack threads" else ()))
     for point, seen in table.items()
     if (name, point) not in _NOT_THERE
 ]
@@ -49,6 +57,10 @@ CASES: Final = [
 def test_killed_at(stage_on: StageOn, name: str, point: str, seen: Seen) -> None:
     with stage_on(name) as stage:
         killed_at(stage, "ack_held" if point == "offset_held" else point, seen, rounds=FEW)
+        (platform,) = stage.platforms
+        if isinstance(platform, SlackThreads):
+            assert all(not platform.server.message(one.channel_id, one.ts).streaming for one in platform.server.streams)
+            assert platform.server.streams or seen.kind not in ("slow", "crawl", "work")
 
 
 @pytest.mark.parametrize(

@@ -164,10 +164,8 @@ def _command(name: str) -> Which:
 
 
 def last(handed: tuple[object, ...]) -> Posted:
-    """The part that a function was given, behind whatever else."""
-    posted = handed[-1]
-    assert isinstance(posted, Posted)
-    return posted
+    """The part that a function was given, among whatever else."""
+    return next(one for one in reversed(handed) if isinstance(one, Posted))
 
 
 def _first_send(*handed: object) -> object:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bots.slack.markup import LIMIT_UTF16, TEXT_LIMIT, blocks, defused, notification, parts, plain_blocks
+from bots.slack.markup import LIMIT_UTF16, TEXT_LIMIT, blocks, defused, notification, parts, plain_blocks, settled
 from bots.slack.mrkdwn import render
 from core.delivery.split import utf16_units, whole_characters
 from tests.fakes.slack.text import pinged_by
@@ -91,3 +91,13 @@ def test_every_part_fits_in_every_form_and_no_word_is_lost(source: str) -> None:
         plain = " ".join(str(section["text"]) for section in sections if isinstance(section, dict))
         assert in_order(found(part), plain)
     assert in_order(found(source), " ".join(made))
+
+
+@given(documents, st.integers(0, 2_000))
+@settings(max_examples=10 * EXAMPLES, deadline=None)
+def test_what_is_settled_of_a_text_that_grows_stays_as_it_is(source: str, length: int) -> None:
+    """Not for breaks within breaks, which become others."""
+    source = whole_characters(source)
+    assume(not re.search(r"<br[^>]*<br", source, re.IGNORECASE))
+    begun = source[:length]
+    assert defused(source).startswith(defused(begun[: settled(begun)]))
