@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 
 from bots.slack import inbound, interactions, settling, threads
 from bots.slack.inbound import Account
-from core.vocabulary import BotName, DeliveryId, Edit, Malformed, Message
+from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, Edit, Malformed, Message
 
 EXAMPLES = int(os.environ.get("FRONTDESK_TEST_EVENTS", "200"))
 US = Account(bot=BotName("slack"), team="T1", user="U1", bot_id="B1", name="frontdesk", app="A1")
 NAMES = {"U2": "Ann"}
+DELIVERY = Delivery(
+    id=DeliveryId(1), address=Address(bot=US.bot, chat=ChatId("C1")), kind=ChatKind.GROUP, text=""
+)  # fmt: skip
 
 _TEXT = st.text(st.characters(exclude_categories=()), max_size=30)  # lone surrogates and NUL among it
 _SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | _TEXT
@@ -68,7 +71,7 @@ def test_any_json_is_read(payload: Any) -> None:
         interactions.command(payload, US, NAMES)
         interactions.interaction(payload, US, NAMES)
         interactions.people(payload)
-        settling.holds(DeliveryId(1))(payload)
+        settling.holds(DELIVERY)(payload)
         settling.shares("F1")(payload)
         threads.quoted([payload], US, NAMES)
 
