@@ -52,6 +52,11 @@ class DiscordTalk(Dialogue):
     def sign(self) -> str:
         return f"d{self._number}"
 
+    def bring(self, text: str, mark: str, name: str, content: bytes) -> None:
+        """A file, in private."""
+        said = self._server.say(self._channel, self._people[0], text, files=[(name, content)])
+        self.said[str(said.id)] = mark
+
     def put(self, text: str, mark: str = "") -> None:
         self._platform.leap()
         ours = self._direct or (self.thread is not None and bool(self.said))
@@ -187,6 +192,12 @@ class SlackTalk(Dialogue):
     @property
     def sign(self) -> str:
         return f"s{self._number}"
+
+    def bring(self, text: str, mark: str, name: str, content: bytes) -> None:
+        """A file, in private."""
+        file = self._server.file(self._people[0], name, content)
+        said = self._server.say(self._channel, self._people[0], text, files=[file])
+        self.said[said.ts] = mark
 
     def put(self, text: str, mark: str = "") -> None:
         self._platform.leap()

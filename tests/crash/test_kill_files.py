@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import shutil
@@ -15,12 +14,11 @@ from typing import Final
 import pytest
 from sqlalchemy import text as verbatim
 
-from core.store.checks import check
 from core.store.deliveries import UNKNOWN_NOTICE
-from core.store.files import FILES, Files
 from core.store.open import DATABASE_FILE
 from core.store.sql import Sql
 from tests.crash.daemon import Daemon, until
+from tests.crash.filed import audit_files
 from tests.crash.nursery import Nursery
 from tests.crash.scene import ROUNDS, UNKNOWN, config, open_work
 from tests.fakes.speech import KEY, ThreadedSpeechServer
@@ -35,10 +33,7 @@ SPEECH: Final = """
 base_url = {url}
 api_key = {key}
 """
-_SAID = Sql(verbatim("SELECT text, data FROM entries WHERE kind = 'user' ORDER BY id"))
-_FATES = Sql(verbatim("SELECT fate, enclosed FROM inbox ORDER BY id"))
 _PERHAPS = Sql(verbatim("SELECT chat, role FROM deliveries WHERE state = 'unknown'"))
-_ATTACHED = Sql(verbatim("SELECT digest FROM attachments WHERE entry_id IS NOT NULL ORDER BY id"))
 
 
 class FileScene:
@@ -99,19 +94,8 @@ class FileScene:
         until(settled, "all has its fate and is out")
 
     def audit(self) -> None:
-        """Every message is one entry with its file, which is kept, and has its fate."""
         assert self.server.violations == ()
-        files = Files(self.daemon.state / FILES)
-        with self.daemon.reading() as tx:
-            assert check(tx) == []
-            said = [json.loads(row.text("data"))["files"] for row in tx.all(_SAID)]
-            fates = [(row.text_or_none("fate"), row.text_or_none("enclosed")) for row in tx.all(_FATES)]
-            kept = [row.text("digest") for row in tx.all(_ATTACHED)]
-        assert fates == [("answered", None)] * len(self.marks)
-        wanted = sorted(hashlib.sha256(content).hexdigest() for content in self.marks.values())
-        assert sorted(one.get("digest", one.get("frontdesk_file")) for [one] in said) == wanted
-        assert sorted(kept) == wanted
-        assert {files.get(digest) for digest in wanted} == set(self.marks.values())
+        audit_files(self.daemon, self.marks.values())
 
     def perhaps(self) -> set[tuple[str, str]]:
         """(chat, role) of what may have arrived: a notice about that is not followed by another."""
