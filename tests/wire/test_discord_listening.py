@@ -125,7 +125,7 @@ async def test_what_nobody_said_is_not_heard(discord: World) -> None:
     assert [one.text for one in desk.messages] == ["first", "second"]
 
 
-async def test_c48_only_the_id_tells_who_somebody_is(discord: World) -> None:
+async def test_c28_c48_only_the_id_tells_who_somebody_is(discord: World) -> None:
     server = discord.server
     stranger = server.person("mallory")
     server.join(discord.guild, stranger)

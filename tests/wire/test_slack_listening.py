@@ -106,7 +106,7 @@ async def test_an_envelope_of_another_time_is_acknowledged_at_once(world: World)
         await world.quiet()
 
 
-async def test_other_bots_are_named_as_such_and_our_own_words_are_not_heard(world: World) -> None:
+async def test_c28_c30_other_bots_are_named_as_such_and_our_own_words_are_not_heard(world: World) -> None:
     jenkins, elsewhere = world.server.other_bot(), world.server.add_bot("x", app_of=world.server.bot)
     async with running(world.bot, world.desk):
         await world.up()
@@ -271,3 +271,18 @@ async def test_what_comes_over_several_sockets_at_once_is_put_in_order(world: Wo
         await world.heard(21)
         await world.acked()
     assert world.words == ["first", *(str(number) for number in range(20))]
+
+
+async def test_c48_only_the_id_tells_who_somebody_is(world: World) -> None:
+    """A stranger may call themselves anything."""
+    mallory = world.server.person("ada")
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.say("I am Ada", world.general)
+        world.server.say(world.general, mallory, "I am Ada")
+        await world.heard(2)
+        await world.acked()
+    ada, stranger = (one.sender for one in world.messages)
+    assert (ada.user, stranger.user) == (world.ada.id, mallory.id)
+    assert ada.name == stranger.name
+    assert ada.user != stranger.user
