@@ -160,7 +160,7 @@ def inside_migration(trap: Trap) -> None:
 
 
 def _command(name: str) -> Which:
-    return lambda owner, ref, **_: ref.id if ref.command == name else False
+    return lambda owner, ref, *_: ref.id if ref.command == name else False
 
 
 def last(handed: tuple[object, ...]) -> Posted:
