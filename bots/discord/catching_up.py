@@ -220,15 +220,11 @@ class CatchingUp:
         return any(gap.shard is None or number % gap.count == gap.shard for gap in gaps)
 
     async def _patiently(self, step: Callable[[], Awaitable[_T]], waits: Waits) -> _T:
-        """Until it succeeds, or Discord refuses it for good."""
+        """Until the desk's store takes it."""
         while True:
             try:
                 done = await step()
-            except FloodWait as flood:
-                await waits.clock.sleep(flood.wait_s)
-            except (Rejected, ChatDead, BotRejected):
-                raise
-            except (BotError, StoreError):
+            except StoreError:
                 await waits.clock.sleep(waits.next_s(*_WAIT_S))
             else:
                 waits.failures = 0
