@@ -142,9 +142,13 @@ class ChatDead(SendError):
 
 
 class Unknown(SendError):
-    """The request left and no answer came: it may have arrived."""
+    """The request left and no answer came: it may have arrived. `for_good`: nor will the platform ever tell."""
 
     certain = False
+
+    def __init__(self, words: str, *, for_good: bool = False) -> None:
+        super().__init__(words)
+        self.for_good = for_good
 
 
 class AgentError(FrontdeskError):

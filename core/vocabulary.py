@@ -236,7 +236,8 @@ class Capabilities:
     caption_limit: int = 0
     """The most text that a delivery with files may have, in `text_unit`."""
     idempotent_for_s: float = 0.0
-    """For how long a repeated send with the same delivery id is recognised by the platform; 0 is never."""
+    """For how long after its first try a delivery that is sent again is known to be there already, if it is; 0 is
+    never."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -261,6 +262,15 @@ class OutFile:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Earlier:
+    """What is known of the earlier tries of a delivery. `since`: the first of them was not before that, by our clock.
+    `others`: the messages that other deliveries made in that chat since some minutes before."""
+
+    since: datetime
+    others: frozenset[MessageId]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Delivery:
     """One part of one reply, as a bot sends it: one platform message. `text` is Markdown source that fits; with `files`
     it is their caption and may be blank. An edit replaces text and buttons, and leaves files as they are."""
@@ -274,6 +284,8 @@ class Delivery:
     files: tuple[OutFile, ...] = ()
     attempt: int = 1
     """Counts the times that it was handed to a bot, over restarts: from 2 on it may be there already."""
+    earlier: Earlier | None = None
+    """It may be there already: it was handed to a bot before, and it is not certain that it did not arrive then."""
     answers: MessageId | None = None
     """What its reply answers, in each of its parts; `address.reply_to` points there in the first part alone, and among
     others only."""

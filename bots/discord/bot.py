@@ -23,6 +23,7 @@ from bots.discord.line import Line
 from bots.discord.places import UPLOAD_BYTES, Places
 from bots.discord.reading import one_line, snowflake
 from bots.discord.replies import Replies
+from bots.discord.settling import Settling
 from bots.discord.threads import Threads
 from bots.discord.trouble import DeadChat, Refusal, in_our_words
 from bots.discord.voice import Voice
@@ -108,7 +109,7 @@ class DiscordBot:
         intake = Intake(us, desk, inquiries, voice, self._waits())
         catching_up = CatchingUp(us, http, desk, intake, inquiries)
         ear = _Ear(intake, catching_up, places, voice, gateway.shards)
-        line = Line(http, inquiries, salt)
+        line = Line(http, inquiries, Settling(inquiries, us.id, self._clock), salt)
         self._line = line
         try:
             await together(

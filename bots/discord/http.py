@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -31,6 +32,9 @@ from core.ports import Clock
 
 SHORT_S: Final = 2.0
 """A 429 of up to this is sat out within the call; a longer one is the caller's."""
+_CALLS_A_SECOND: Final = 45
+"""Of the 50 that https://docs.discord.com/developers/topics/rate-limits#global-rate-limit allows: the way there takes
+differently long."""
 _PIECE: Final = 64 * 1024
 _USER_AGENT: Final = "DiscordBot (https://github.com/Rapptz/discord.py, frontdesk)"
 
@@ -78,6 +82,7 @@ class Http(HTTPClient):
 
     def __init__(self, settings: DiscordSettings, clock: Clock, patience: Patience = PATIENCE) -> None:
         trace = aiohttp.TraceConfig()
+        trace.on_request_start.append(self._take_turn)
         trace.on_request_end.append(self._look_at)
         super().__init__(
             asyncio.get_running_loop(),
@@ -90,6 +95,9 @@ class Http(HTTPClient):
         self.patience = patience
         self._shut: dict[str, float] = {}
         """What a 429 has closed, until when (monotonic): a bucket by its name, everything by ""."""
+        self._turns: deque[float] = deque()
+        """When the latest calls went out, monotonic."""
+        self._turn = asyncio.Lock()
         self._plain: aiohttp.ClientSession | None = None
         self.dated: tuple[str, datetime] | None = None
         """What the clock of Discord showed first, as HTTP writes it, and ours when that came."""
@@ -172,6 +180,15 @@ class Http(HTTPClient):
         now = self._clock.monotonic()
         self._shut = {name: until for name, until in self._shut.items() if until > now}
         self._shut[what] = now + wait_s
+
+    async def _take_turn(self, _: object, __: SimpleNamespace, ___: aiohttp.TraceRequestStartParams) -> None:
+        """Calls of all kinds keep to what an account may make of them in any second."""
+        async with self._turn:
+            while len(self._turns) >= _CALLS_A_SECOND and (wait_s := self._turns[0] + 1 - self._clock.monotonic()) > 0:
+                await self._clock.sleep(wait_s)
+            self._turns.append(self._clock.monotonic())
+            if len(self._turns) > _CALLS_A_SECOND:
+                self._turns.popleft()
 
     async def _look_at(self, _: object, __: SimpleNamespace, told: aiohttp.TraceRequestEndParams) -> None:
         """A global 429 is for every call, and discord.py knows that only of one that it sits out itself."""

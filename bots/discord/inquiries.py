@@ -11,13 +11,13 @@ from bots.discord import menu
 from bots.discord.http import Http
 from bots.discord.interactions import Asking, Typing
 from bots.discord.places import Places
+from bots.discord.reading import is_snowflake
 from bots.discord.replies import FORM, SUGGESTIONS, Replies
 from bots.discord.threads import Threads
 from bots.discord.trouble import in_our_words
 from core.errors import BotError, StoreError, Unknown
 from core.fields import Json
 from core.ports import CommandHelp, Desk
-from core.vocabulary import MessageId
 
 _MOST_TARGETS: Final = 200
 _PAGE: Final = 100
@@ -48,15 +48,14 @@ class Inquiries:
         with in_our_words():
             return _object(await self._line.call("GET", path, channel_id=channel, message_id=message))
 
-    async def answered(self, channel: str, interaction: str, content: object) -> MessageId | None:
-        """What answered an interaction with these words, where everybody sees it. Raises `BotError`."""
+    async def said(self, channel: str, before: str | None) -> list[Json]:
+        """The newest messages there, or those before one; the newest first. Raises `BotError`."""
+        query = {"limit": str(_PAGE), **({} if before is None else {"before": before})}
         with in_our_words():
-            page = await self._line.history(channel, {"after": interaction, "limit": str(_PAGE)})
-        for one in page if isinstance(page, list) else ():
-            about = one.get("interaction_metadata") if isinstance(one, dict) else None
-            if isinstance(about, dict) and about.get("id") == interaction and one.get("content") == content:
-                return MessageId(str(one.get("id")))
-        return None
+            page = await self._line.history(channel, query)
+        if not isinstance(page, list):
+            raise Unknown("the answer is not Discord's")
+        return [one for one in page if isinstance(one, dict) and is_snowflake(one.get("id"))]
 
     async def target(self, channel: str, message: str) -> Json | None:
         """The message that a form is about; None if it is gone, the bot may not see it, or Discord does not tell it

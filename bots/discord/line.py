@@ -16,6 +16,7 @@ from bots.discord.interactions import used
 from bots.discord.places import ADMINISTRATOR, FORUMS, MANAGE_CHANNELS, MANAGE_GUILD
 from bots.discord.reading import is_snowflake
 from bots.discord.sdk import discord
+from bots.discord.settling import Settling
 from bots.discord.sound import is_voice, sound_in
 from bots.discord.trouble import (
     MISSING_PERMISSIONS,
@@ -53,9 +54,10 @@ _VOICELESS: Final = frozenset({MISSING_PERMISSIONS, NO_VOICE_THERE, _INVALID_FOR
 class Line:
     """`salt` makes the desk's nonces its own."""
 
-    def __init__(self, http: Http, inquiries: Inquiries, salt: str) -> None:
+    def __init__(self, http: Http, inquiries: Inquiries, settling: Settling, salt: str) -> None:
         self._http = http
         self._inquiries = inquiries
+        self._settling = settling
         self._replies = inquiries.replies
         self._threads = inquiries.threads
         self._places = inquiries.places
@@ -84,7 +86,8 @@ class Line:
         with _opened(delivery.files) as opened_files:
             opened = await self._replies.of(delivery)
             if opened is not None:
-                sent = await self._replies.send(opened, delivery, opened_files)
+                known = None if opened.private else await self._there_already(delivery)
+                sent = known or await self._replies.send(opened, delivery, opened_files)
                 if sent is not None:
                     return sent
                 for file in opened_files:
@@ -92,18 +95,16 @@ class Line:
             _, alone = used(delivery.answers)
             if alone is not None:
                 return await self._to_one(alone, delivery, opened_files)
-            known = await self._answered_before(delivery) or await self._say_aloud(delivery, opened_files)
+            known = await self._there_already(delivery) or await self._say_aloud(delivery, opened_files)
             return known or await self._post(delivery, opened_files, outbound.message(delivery, self._salt))
 
-    async def _answered_before(self, delivery: Delivery) -> MessageId | None:
-        """What answered a command before a restart stands there, and no nonce tells of it."""
-        asked, channel = delivery.answers, outbound.channel_of(delivery.address)
-        if delivery.attempt == 1 or asked is None:
-            return None
-        try:
-            return await self._inquiries.answered(channel, asked, outbound.edit(delivery)["content"])
-        except (Refusal, DeadChat):
-            return None
+    async def _there_already(self, delivery: Delivery) -> MessageId | None:
+        """It may stand beside a thread that could not be made."""
+        address = delivery.address
+        found = await self._settling.find(delivery, outbound.channel_of(address))
+        if found is not None or address.thread is None or self._threads.is_there(address):
+            return found
+        return await self._settling.find(delivery, address.chat)
 
     async def _to_one(self, user: str, delivery: Delivery, opened: Sequence[discord.File]) -> MessageId:
         """What one person alone is to see, and Discord does not show so any more, goes to the direct chat."""
@@ -113,7 +114,9 @@ class Line:
         if not isinstance(channel, str) or not is_snowflake(channel):
             raise Unknown("the answer names no channel")
         try:
-            return await self._put(channel, outbound.message(delivery, self._salt), opened)
+            return await self._settling.find(delivery, channel) or await self._put(
+                channel, outbound.message(delivery, self._salt), opened
+            )
         except DeadChat as refusal:
             raise Refusal(f"it is for one person only, who takes no messages: {refusal}", refusal.code) from None
 

@@ -31,10 +31,10 @@ CAPABILITIES: Final = Capabilities(
     download_limit_bytes=500 * 1024 * 1024,  # what people may upload with Nitro
     upload_limit_bytes=UPLOAD_BYTES,
     caption_limit=markup.LIMIT,
-    # A nonce is recognised for "the past few minutes" (the page above, `enforce_nonce`). The last repeat goes out up to
-    # a minute after this.
-    idempotent_for_s=60.0,
+    idempotent_for_s=3600.0,  # by the nonce, then by what stands in the channel, of which some pages are read
 )
+NONCE_S: Final = 60.0
+"""A nonce is known for "the past few minutes" (the page above, `enforce_nonce`), of which a repeat may take one."""
 
 EPHEMERAL: Final = 1 << 6
 _SUPPRESS_EMBEDS: Final = 1 << 2
@@ -96,9 +96,13 @@ def described(delivery: Delivery) -> list[dict[str, object]]:
     return [{"id": number, "filename": file.name} for number, file in enumerate(delivery.files)]
 
 
+def words(delivery: Delivery) -> str:
+    return markup.render(delivery.text)
+
+
 def _said(delivery: Delivery) -> dict[str, object]:
     return {
-        "content": markup.render(delivery.text),
+        "content": words(delivery),
         "allowed_mentions": {**_nobody(), "replied_user": True},
         "components": _rows(delivery.buttons),
     }

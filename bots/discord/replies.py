@@ -29,7 +29,7 @@ from bots.discord.trouble import (
 )
 from core.errors import BotError, Rejected, Unknown
 from core.ports import Clock
-from core.vocabulary import Delivery, DeliveryId, MessageId
+from core.vocabulary import Delivery, MessageId
 
 SUGGESTIONS, FORM = 8, 9
 _LATER, _LATER_SAME = 5, 6
@@ -66,7 +66,6 @@ class Replies:
         self._open: OrderedDict[str, Open] = OrderedDict()
         self._messages: OrderedDict[MessageId, Open] = OrderedDict()
         """Whose answer a message is."""
-        self._doubtful: OrderedDict[DeliveryId, None] = OrderedDict()
 
     # taking them in
 
@@ -180,8 +179,8 @@ class Replies:
     async def _say(
         self, opened: Open, delivery: Delivery, body: dict[str, object], files: Sequence[discord.File]
     ) -> object:
-        """The first answer fills a place that is there, so it can be repeated. A later one can't: if nobody knows
-        whether it arrived, it is not tried again."""
+        """The first answer fills a place that is there, so it can be repeated. A later one can't, and one that a single
+        person sees can't be looked for either."""
         if not opened.filled:
             try:
                 with in_our_words():
@@ -189,16 +188,10 @@ class Replies:
             except BotError as trouble:
                 if code_of(trouble) != UNKNOWN_MESSAGE:
                     raise
-        if delivery.id in self._doubtful:
-            raise Unknown("it may have arrived before")
-        try:
-            with in_our_words():
-                return await self._line.whisper("POST", self._path(opened, "?wait=true"), body, files)
-        except Unknown:
-            self._doubtful[delivery.id] = None
-            while len(self._doubtful) > _MOST:
-                self._doubtful.popitem(last=False)
-            raise
+        if opened.private and delivery.earlier is not None:
+            raise Unknown("it may have arrived before", for_good=True)
+        with in_our_words():
+            return await self._line.whisper("POST", self._path(opened, "?wait=true"), body, files)
 
     def _path(self, opened: Open, rest: str) -> str:
         return f"/webhooks/{self._application}/{opened.token.secret}{rest}"

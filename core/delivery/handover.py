@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import structlog
 
 from core.delivery.workshop import Workshop
-from core.errors import ChatDead, Rejected, SendError, Unknown
+from core.errors import ChatDead, NotSent, Rejected, SendError, StoreError, Unknown
 from core.ports import Bot, CanEdit, CanType
+from core.store import standing
 from core.store.deliveries import PREVIEW, Posted
-from core.vocabulary import Address, ChatKind, Delivery, MessageId
+from core.vocabulary import Address, ChatKind, Delivery, Earlier, MessageId
 
 log = structlog.get_logger("frontdesk.delivery")
 
@@ -21,6 +23,9 @@ class Sent:
 
 
 Fate = Sent | SendError
+
+_BEFORE = timedelta(minutes=10)
+"""A platform's clock may be behind ours."""
 
 
 async def accepts(bot: Bot, posted: Posted) -> bool:
@@ -36,8 +41,11 @@ async def accepts(bot: Bot, posted: Posted) -> bool:
     return True
 
 
-async def hand_over(workshop: Workshop, bot: Bot, posted: Posted, growing: str | None = None) -> Fate:
-    """Give one part to the bot: an edit if the platform's id is known, else a send. `growing`: as in `Delivery`."""
+async def hand_over(
+    workshop: Workshop, bot: Bot, posted: Posted, growing: str | None = None, tried: datetime | None = None
+) -> Fate:
+    """Give one part to the bot: an edit if the platform's id is known, else a send. `growing`: as in `Delivery`.
+    `tried`: it may have arrived since then."""
     files = workshop.files_of(posted)
     if len(files) < len(posted.files) and not posted.text.strip():
         return Rejected("a file of it is not kept any more")
@@ -48,16 +56,24 @@ async def hand_over(workshop: Workshop, bot: Bot, posted: Posted, growing: str |
     )  # fmt: skip
     try:
         if posted.message is None:
-            return Sent(await bot.send(delivery))
+            earlier = None if tried is None else await _earlier(workshop, posted, tried)
+            return Sent(await bot.send(replace(delivery, earlier=earlier)))
         if isinstance(bot, CanEdit):
             await bot.edit(delivery, posted.message)
             return Sent(posted.message)
         return Rejected("this bot can't edit")
     except SendError as error:
         return error
+    except StoreError:
+        return NotSent("the store can't tell what was sent before")
     except Exception as error:  # delivery lane: a fault in one bot stops no other; it may have gone out
         log.exception("bot_fault", bot=posted.address.bot, delivery=posted.id)
         return Unknown(f"fault in the bot: {type(error).__name__}")
+
+
+async def _earlier(workshop: Workshop, posted: Posted, tried: datetime) -> Earlier:
+    others = await workshop.store.read(lambda tx: standing.others(tx, posted, tried - _BEFORE))
+    return Earlier(since=tried, others=others)
 
 
 def _address(posted: Posted) -> Address:

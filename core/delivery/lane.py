@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -11,8 +10,11 @@ from typing import assert_never
 
 import structlog
 
+from core.delivery import trial
+from core.delivery.backlog import Backlog
 from core.delivery.handover import Fate, Sent, accepts, hand_over
 from core.delivery.pacing import ChatPace
+from core.delivery.trial import Trial
 from core.delivery.workshop import Workshop
 from core.errors import (
     ChatDead,
@@ -37,8 +39,6 @@ NOTICE_AFTER_S = 2.0
 """What kept a platform from answering is often over by then; the notice about it is said once, so it is not risked."""
 LONGEST_WAIT_S = 86_400.0
 """A wait that the last process wrote down is not believed beyond this: its clock may have been wrong."""
-PAGE = 100
-"""Parts that a lane reads from the store at once."""
 
 
 class Lane:
@@ -57,10 +57,10 @@ class Lane:
         """Nothing moves until time passes or somebody comes back."""
         self._workshop = workshop
         self._gone = gone
-        self._queue: deque[Posted] = deque()
-        self._stored = False
-        """Something waits in the store that is not in the queue: it is read once that is empty, and these happened."""
+        self._backlog = Backlog(workshop.store, bot, chat)
         self._after: list[asyncio.Event] = []
+        """What has to happen before the store is read."""
+        self._trial: Trial | None = None
         self._left: asyncio.Event | None = None
         self._claims = 0
         self._users = 0
@@ -79,7 +79,7 @@ class Lane:
     def claim(self) -> bool:
         """May the caller commit its first part as `sending`, since nothing is before it? Then it pushes or releases."""
         now = self._workshop.clock.monotonic()
-        idle = not self._queue and not self._stored and self.task is None and not self.hold.locked()
+        idle = not self._backlog and self.task is None and not self.hold.locked()
         if not idle or self._claims or self._workshop.is_held(self.bot):
             return False
         pace = self.pace
@@ -112,8 +112,7 @@ class Lane:
             self._answered[posted.id] = answered_s
         if posted.state == deliveries.SENDING:
             self._claims = 0
-        if not self._stored:
-            self._queue.append(posted)
+        self._backlog.add([posted])
         self._start()
 
     async def quiet(self) -> None:
@@ -122,22 +121,17 @@ class Lane:
 
     def load(self, *after: asyncio.Event) -> None:
         """Something waits in the store, maybe before what is queued here: it is read in its order, after all that."""
-        self.empty()
-        self._after += after
-        self._stored = True
-        self._start()
-
-    def empty(self) -> None:
-        """What waits here is sent elsewhere; a part that is under way ends here."""
-        self._queue = deque(one for one in self._queue if one.state == deliveries.SENDING)
-        self._stored = False
         self._resume_at = None
+        self._after += after
+        self._backlog.look()
+        self._start()
 
     def leave(self) -> asyncio.Event:
         """What waits here waits in another lane, in the store already. Set once nothing is under way here."""
-        self.empty()
+        self._resume_at = None
+        self._backlog.empty()
         left = self._left or asyncio.Event()
-        if self._queue:
+        if self._backlog:
             self._left = left
         else:
             left.set()
@@ -154,7 +148,7 @@ class Lane:
 
     async def _run(self) -> None:
         try:
-            while self._queue or self._stored:
+            while self._backlog:
                 await self._step()
         finally:
             self.task = None
@@ -163,31 +157,16 @@ class Lane:
 
     async def _step(self) -> None:
         try:
-            if self._stored and not self._queue:
+            if self._backlog.first is None:
                 while self._after:
                     await self._still(self._after.pop().wait())
-                await self._read()
-            if self._queue:
-                await self._deliver(self._queue[0])
+                await self._backlog.read()
+            if (first := self._backlog.first) is not None:
+                await self._deliver(first)
         except StoreError as fault:
             now = self._workshop.clock.monotonic()
             self._workshop.store.faults.met("lane_store_fault", fault, now, bot=self.bot)
             await self._pause(1.0)
-
-    async def _read(self) -> None:
-        """The next page, in order with what is pushed meanwhile; what lies behind a full page is read later."""
-        self._stored = False
-        try:
-            page = await self._workshop.store.read(
-                lambda tx: deliveries.unsent(tx, self.bot, self.chat, after=0, most=PAGE)
-            )
-        except StoreError:
-            self.load()
-            raise
-        full = self._stored or len(page) == PAGE
-        merged = {one.id: one for one in (*page, *self._queue)}
-        self._queue = deque(merged[key] for key in sorted(merged) if not full or key <= page[-1].id)
-        self._stored = full
 
     async def _deliver(self, posted: Posted) -> None:
         """Until the first part in the queue has its fate, or waits for another try."""
@@ -205,27 +184,33 @@ class Lane:
             if not self._is_next(posted):
                 return
             posted = await self._begin(posted)
+            tried = self._trial_of(posted).goes_on(self._workshop.clock.now())
             if (answered_s := self._answered.pop(posted.id, None)) is not None:
                 self._workshop.tally.handed_over(self._workshop.clock.monotonic() - answered_s)
-            await self._settle(posted, await hand_over(self._workshop, bot, posted))
+            await self._settle(posted, await hand_over(self._workshop, bot, posted, tried=tried))
         if self._left is not None:  # what is to be tried again is tried there
-            self._queue = deque(one for one in self._queue if one.id != posted.id)
+            self._backlog.forget(posted)
             self._left.set()
             self._left = None
 
     def _is_next(self, posted: Posted) -> bool:
-        return bool(self._queue) and self._queue[0] is posted
+        return self._backlog.first is posted
+
+    def _trial_of(self, posted: Posted) -> Trial:
+        if self._trial is None or self._trial.part != posted.id:
+            self._trial = trial.begin(posted)
+        return self._trial
 
     async def _begin(self, posted: Posted) -> Posted:
         """It is stored that it is being sent, before it is."""
         if posted.state == deliveries.SENDING:
             return posted
         begun = replace(posted, state=deliveries.SENDING, attempts=posted.attempts + 1, not_before=None)
-        self._queue[0] = begun
+        self._backlog.put(begun)
         try:
             await self._workshop.store.write(lambda tx: deliveries.sending(tx, posted.id))
         except StoreError:
-            self._queue[0] = posted
+            self._backlog.put(posted)
             raise
         self._resume_at = None
         return begun
@@ -303,7 +288,7 @@ class Lane:
 
     def _done(self, posted: Posted) -> None:
         self._answered.pop(posted.id, None)
-        self._queue.popleft()
+        self._backlog.done()
 
     async def _store(self, posted: Posted, unit: Callable[[Tx, datetime], None]) -> None:
         now = self._workshop.clock.now()
@@ -319,9 +304,9 @@ class Lane:
 
     async def _anew(self, posted: Posted) -> None:
         """It goes out once more, as this."""
-        queued = replace(posted, state=deliveries.QUEUED)
+        queued, self._trial = replace(posted, state=deliveries.QUEUED), None
         await self._store(posted, lambda tx, _: deliveries.settle(tx, queued))
-        self._queue[0] = queued
+        self._backlog.put(queued)
 
     async def _leave_thread(self, posted: Posted) -> None:
         """What waits for the thread goes to the chat around it, where it is said once why. The notice comes behind
@@ -338,8 +323,9 @@ class Lane:
 
         log.warning("thread_gone", bot=self.bot, delivery=posted.id)
         await self._store(posted, unit)
-        moved = [deliveries.in_chat(one) if one.address.thread == gone else one for one in self._queue]
-        self._queue = deque([here, *moved[1:], *(() if self._stored else notices)])
+        self._backlog.put(here)
+        self._backlog.change(lambda one: deliveries.in_chat(one) if one.address.thread == gone else one)
+        self._backlog.add(notices)
 
     async def _later(self, posted: Posted, seconds: float | None, why: SendError) -> None:
         """Back in the queue; it goes out that much later, or when the chat is heard of again."""
@@ -348,21 +334,29 @@ class Lane:
         self._resume_at = None if seconds is None else clock.monotonic() + seconds
         await self._workshop.store.write(lambda tx: deliveries.later(tx, posted.id, until, str(why)))
         self._workshop.tally.put_off(self.bot, why)
-        self._queue[0] = replace(posted, state=deliveries.QUEUED, not_before=until)
+        self._backlog.put(replace(posted, state=deliveries.QUEUED, not_before=until))
 
     async def _try_again(self, posted: Posted, why: SendError) -> None:
         now = self._workshop.clock.now()
         if (now - posted.created_at).total_seconds() > self._workshop.give_up_s:
-            await self._refused(posted, why)
+            doubtful = posted.message is None and self._trial_of(posted).doubtful
+            await (self._lost(posted, why) if doubtful else self._refused(posted, why))
             return
         wait = min(LONGEST_BACKOFF_S, 2.0 ** min(posted.attempts, 10) / 2) * self._workshop.random.uniform(0.75, 1.25)
         await self._later(posted, wait, why)
 
     async def _perhaps(self, posted: Posted, why: Unknown) -> None:
-        """An edit may be repeated, and so may a send that the platform recognises; else it is unknown for good."""
-        if posted.message is not None or self._workshop.recognised(posted, self._workshop.clock.now()):
+        """An edit may be repeated, and so may a send that is known again if it arrived."""
+        tries = self._trial_of(posted)
+        tries.doubtful = True
+        repeats = not why.for_good and self._workshop.recognised(posted, tries.since)
+        if posted.message is not None or repeats:
             await self._try_again(posted, why)
-            return
+        else:
+            await self._lost(posted, why)
+
+    async def _lost(self, posted: Posted, why: SendError) -> None:
+        """Nobody will ever know whether it arrived."""
         notices: list[Posted | None] = []
 
         def mark(tx: Tx, now: datetime) -> None:
@@ -372,8 +366,7 @@ class Lane:
         await self._mark(posted, mark)
         self._workshop.tally.delivered(self.bot, "unknown")
         soon = self._workshop.clock.now() + timedelta(seconds=NOTICE_AFTER_S)
-        if not self._stored:
-            self._queue.extend(replace(notice, not_before=soon) for notice in notices if notice is not None)
+        self._backlog.add(replace(notice, not_before=soon) for notice in notices if notice is not None)
 
     async def _dead(self, posted: Posted, why: ChatDead) -> None:
         """The platform refuses the chat: nothing that waits for it can arrive. Its next inbound makes new parts."""
@@ -381,14 +374,14 @@ class Lane:
         gone: list[int] = []
 
         def mark(tx: Tx, now: datetime) -> None:
-            deliveries.failed(tx, posted.id, str(why), now)
-            gone[:] = [deliveries.fail_chat(tx, self.bot, self.chat, posted.id, str(why), now)]
+            gone[:] = [self._workshop.mark_dead(tx, posted, str(why), now)]
 
         log.warning("chat_dead", bot=self.bot, delivery=posted.id, why=str(why))
         await self._mark(posted, mark)
-        self._workshop.tally.delivered(self.bot, "failed", 1 + sum(gone))
+        self._workshop.tally.delivered(self.bot, "failed", sum(gone))
         self._answered.clear()
-        self.empty()
+        self._resume_at = None
+        self._backlog.empty()
 
     async def _refused(self, posted: Posted, why: SendError) -> None:
         """For good; but an edit that is refused becomes a message of its own, whether or not the other still stands."""
@@ -396,5 +389,5 @@ class Lane:
             await self._anew(replace(posted, message=None, attempts=0))
             return
         log.warning("delivery_failed", bot=self.bot, delivery=posted.id, why=str(why))
-        await self._mark(posted, lambda tx, now: deliveries.failed(tx, posted.id, str(why), now))
+        await self._mark(posted, lambda tx, now: self._workshop.mark_failed(tx, posted, str(why), now))
         self._workshop.tally.delivered(self.bot, "failed")

@@ -137,7 +137,7 @@ class Outbox:
         for left in deliveries.left_sending(tx):
             if left.role == deliveries.PREVIEW:
                 continue
-            if left.message is not None or self.workshop.recognised(left, now):
+            if left.message is not None or self.workshop.recognised(left):
                 deliveries.later(tx, left.id, None, "interrupted")
                 again += 1
             else:

@@ -192,7 +192,8 @@ class Preview:
         row = self._row = await self._stored(part)
         self._growing = growing
         async with self._lane.hold:
-            fate = await hand_over(self._workshop, bot, replace(row, text=part.shown), growing)
+            tried = row.created_at if again else None
+            fate = await hand_over(self._workshop, bot, replace(row, text=part.shown), growing, tried)
         match fate:
             case Sent(message=message) if message is not None:
                 self._row = replace(row, address=self._parcel.address, message=message)

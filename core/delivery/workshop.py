@@ -47,16 +47,18 @@ class Workshop:
             if (path := self.store.files.path(file.digest)) is not None
         )
 
-    def recognised(self, posted: Posted, now: datetime) -> bool:
-        """Would the platform know a repeated send of this part for the same?"""
+    def recognised(self, posted: Posted, since: datetime | None = None) -> bool:
+        """Would a part that is there already be known again if it were sent once more? `since`: when it was sent
+        first, if that is known."""
         bot = self.bots.get(posted.address.bot)
         span = bot.capabilities.idempotent_for_s if bot is not None else 0.0
-        return 0 <= (now - posted.created_at).total_seconds() < span  # a clock that was set back tells no age
+        age = self.clock.now() - (since or posted.created_at)
+        return 0 <= age.total_seconds() < span  # a clock that was set back tells no age
 
     def doubted(self, preview: Posted) -> Posted:
         """A preview as it is to be settled: without an id its first send may have arrived all the same, and it is worth
         keeping where the platform would know that again."""
-        return replace(preview, doubtful=preview.message is None and self.recognised(preview, self.clock.now()))
+        return replace(preview, doubtful=preview.message is None and self.recognised(preview))
 
     def mark_unknown(self, tx: Tx, posted: Posted, why: str, now: datetime) -> Posted | None:
         """It may have arrived: the person is told once, behind everything that waits for the chat."""

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from core.delivery.lane import PAGE
+from core.delivery.backlog import PAGE
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown, Unreachable
 from core.vocabulary import Address, ChatId, ChatKind, EventId, Moved
 from tests.fakes.agents import raises, says

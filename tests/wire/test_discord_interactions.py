@@ -17,6 +17,7 @@ from core.vocabulary import (
     ChatKind,
     Delivery,
     DeliveryId,
+    Earlier,
     EventId,
     FileKind,
     Message,
@@ -178,12 +179,12 @@ async def test_the_first_answer_can_be_repeated_and_a_later_one_is_never_doubled
         server.drop("edit_response", applied=True)
         with pytest.raises(Unknown):
             await bot.send(first)
-        await bot.send(replace(first, attempt=2))
+        await bot.send(replace(first, earlier=Earlier(since=discord.clock.now(), others=frozenset())))
         second = discord.delivery(message, "second")
         server.drop("followup", applied=True)
-        for attempt in (1, 2):
+        for one in (second, replace(second, earlier=Earlier(since=discord.clock.now(), others=frozenset()))):
             with pytest.raises(Unknown):
-                await bot.send(replace(second, attempt=attempt))
+                await bot.send(one)
     assert [one.content for one in server.whispers(discord.ada)] == ["first", "second"]
 
 
@@ -196,7 +197,7 @@ async def test_an_answer_that_may_have_arrived_before_a_restart_is_looked_for(di
         with pytest.raises(Unknown):
             await bot.send(answer)
     async with serving(discord) as (bot, _):
-        sent = await bot.send(replace(answer, attempt=2))
+        sent = await bot.send(replace(answer, earlier=Earlier(since=discord.clock.now(), others=frozenset())))
     [shown] = server.sent(discord.channel)
     assert str(shown.id) == sent
 

@@ -141,6 +141,21 @@ async def test_a_long_wait_is_the_callers_and_closes_its_route_only(discord: Wor
     assert len(server.calls_of("create_message")) == 2
 
 
+async def test_the_account_makes_no_more_calls_in_a_second_than_it_may(discord: World) -> None:
+    server = discord.server
+    channels = [server.channel(discord.guild, f"room{number}") for number in range(60)]
+    async with serving(discord) as (bot, _):
+        slept = len(discord.clock.naps)
+        addresses = [Address(bot=NAME, chat=ChatId(str(channel.id))) for channel in channels]
+        typing = asyncio.gather(*(bot.typing(address) for address in addresses))
+        await discord.clock.asleep(slept + 1)
+        await discord.wait(lambda: len(server.calls) == 44)  # the way to the gateway is one too
+        assert not typing.done()
+        discord.clock.advance(1.0)
+        await typing
+    assert len(server.calls_of("typing")) == 60
+
+
 async def test_a_global_limit_holds_every_call(discord: World) -> None:
     server = discord.server
     async with serving(discord) as (bot, desk):
