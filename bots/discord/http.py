@@ -32,9 +32,10 @@ from core.ports import Clock
 
 SHORT_S: Final = 2.0
 """A 429 of up to this is sat out within the call; a longer one is the caller's."""
-_CALLS_A_SECOND: Final = 45
-"""Of the 50 that https://docs.discord.com/developers/topics/rate-limits#global-rate-limit allows: the way there takes
-differently long."""
+_CALLS: Final = 45
+_CALLS_WITHIN_S: Final = 1.25
+"""An account may make 50 in any second (https://docs.discord.com/developers/topics/rate-limits#global-rate-limit), by
+when they arrive: the way there takes differently long."""
 _PIECE: Final = 64 * 1024
 _USER_AGENT: Final = "DiscordBot (https://github.com/Rapptz/discord.py, frontdesk)"
 
@@ -82,7 +83,8 @@ class Http(HTTPClient):
 
     def __init__(self, settings: DiscordSettings, clock: Clock, patience: Patience = PATIENCE) -> None:
         trace = aiohttp.TraceConfig()
-        trace.on_request_start.append(self._take_turn)
+        trace.on_connection_create_start.append(self._take_turn)
+        trace.on_connection_reuseconn.append(self._take_turn)
         trace.on_request_end.append(self._look_at)
         super().__init__(
             asyncio.get_running_loop(),
@@ -181,14 +183,14 @@ class Http(HTTPClient):
         self._shut = {name: until for name, until in self._shut.items() if until > now}
         self._shut[what] = now + wait_s
 
-    async def _take_turn(self, _: object, __: SimpleNamespace, ___: aiohttp.TraceRequestStartParams) -> None:
-        """Calls of all kinds keep to what an account may make of them in any second."""
+    async def _take_turn(self, *_: object) -> None:
+        """Calls of all kinds keep to what an account may make of them in any second. Each takes a connection, also one
+        that aiohttp repeats by itself because its connection had gone."""
         async with self._turn:
-            while len(self._turns) >= _CALLS_A_SECOND and (wait_s := self._turns[0] + 1 - self._clock.monotonic()) > 0:
-                await self._clock.sleep(wait_s)
-            self._turns.append(self._clock.monotonic())
-            if len(self._turns) > _CALLS_A_SECOND:
+            if len(self._turns) == _CALLS:
+                await self._clock.sleep(self._turns[0] + _CALLS_WITHIN_S - self._clock.monotonic())
                 self._turns.popleft()
+            self._turns.append(self._clock.monotonic())
 
     async def _look_at(self, _: object, __: SimpleNamespace, told: aiohttp.TraceRequestEndParams) -> None:
         """A global 429 is for every call, and discord.py knows that only of one that it sits out itself."""

@@ -25,7 +25,7 @@ CAPABILITIES: Final = Capabilities(
     edit_interval_s=1.25,
     direct_pace=Pace(interval_s=1.25, burst=3),
     group_pace=Pace(interval_s=1.25, burst=3),
-    account_pace=Pace(interval_s=1 / 40, burst=5),
+    account_pace=Pace(interval_s=1 / 30, burst=5),  # the rest is for signs and questions
     typing_interval_s=9.0,  # it lasts 10 s: https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
     buttons=True,
     download_limit_bytes=500 * 1024 * 1024,  # what people may upload with Nitro

@@ -151,7 +151,7 @@ async def test_the_account_makes_no_more_calls_in_a_second_than_it_may(discord: 
         await discord.clock.asleep(slept + 1)
         await discord.wait(lambda: len(server.calls) == 44)  # the way to the gateway is one too
         assert not typing.done()
-        discord.clock.advance(1.0)
+        discord.clock.advance(1.25)
         await typing
     assert len(server.calls_of("typing")) == 60
 
