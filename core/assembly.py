@@ -177,7 +177,8 @@ def furnish(
     rules = rules_of(settings, approve_command)
     give_up_s = rules.stale.total_seconds()
     outbox = Outbox(store, bots, clock=clock, random=random, notices=notices, give_up_s=give_up_s)
-    full = FullDisk(bots, notices)
+    gestures = Gestures()
+    full = FullDisk(bots, notices, gestures)
     porter = Porter(store, clock, random, Reach(bots=bots, outbox=outbox, full=full), bounds_of(settings))
     return House(
         store=store,
@@ -202,7 +203,7 @@ def furnish(
         porter=porter,
         voices=Voices(store, clock, bots, outbox, porter),
         breaker=Breaker(),
-        gestures=Gestures(),
+        gestures=gestures,
         rules=rules,
         tally=store.tally,
     )

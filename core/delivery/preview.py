@@ -14,7 +14,7 @@ import structlog
 from core.delivery.handover import Sent, hand_over
 from core.delivery.lane import Lane
 from core.delivery.workshop import Workshop
-from core.errors import FloodWait, NotSent, Rejected, SendError, StoreError, Unknown
+from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, StoreError, Unknown
 from core.ports import Bot, CanDraft, CanEdit
 from core.store import deliveries
 from core.store.deliveries import Parcel, Posted
@@ -275,7 +275,7 @@ class Preview:
             self._shown = None if isinstance(fate, Unknown) else self._shown
             self._note(fate)
             self._changed.set()
-        if isinstance(fate, Rejected):
+        if isinstance(fate, Rejected | ChatDead):
             self._stage = _Stage.OVER
 
     def _saw(self, part: _Part) -> bool:

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from core.ports import Bot, Clock, Random, Streams
 from core.service.notices import Notices
-from core.store import deliveries
+from core.store import conversations, deliveries, lost
+from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
 from core.store.engine import Store
 from core.store.sql import Tx
@@ -59,6 +60,25 @@ class Workshop:
         """A preview as it is to be settled: without an id its first send may have arrived all the same, and it is worth
         keeping where the platform would know that again."""
         return replace(preview, doubtful=preview.message is None and self.recognised(preview))
+
+    def mark_failed(self, tx: Tx, posted: Posted, why: str, now: datetime) -> None:
+        """It did not arrive, and is not tried again: if it is of an answer, its conversation's next message is met with
+        a word about that."""
+        deliveries.failed(tx, posted.id, why, now)
+        if posted.conversation is not None and posted.text.strip():
+            self._tell_later(tx, posted.conversation, posted.role)
+
+    def mark_dead(self, tx: Tx, posted: Posted, why: str, now: datetime) -> int:
+        """The part's chat takes nothing, so what waits there has failed as well; how many parts."""
+        address = posted.address
+        for conversation, role in lost.awaited(tx, address.bot, address.chat):
+            self._tell_later(tx, conversation, role)
+        deliveries.failed(tx, posted.id, why, now)
+        return 1 + deliveries.fail_chat(tx, address.bot, address.chat, posted.id, why, now)
+
+    def _tell_later(self, tx: Tx, conversation: ConversationId, role: str) -> None:
+        if (notice := lost.TOLD.get(role)) is not None:
+            conversations.tell(tx, conversation, self.notices.say(notice))
 
     def mark_unknown(self, tx: Tx, posted: Posted, why: str, now: datetime) -> Posted | None:
         """It may have arrived: the person is told once, behind everything that waits for the chat."""

@@ -212,7 +212,7 @@ def _session(
     drafts: list[Draft] = []
     if conversation.told is not None:
         drafts.append(Draft(kind=Kind.NOTICE, text=conversation.told))
-        conversations.tell(tx, conversation.id, None)
+        conversations.leave_told(tx, conversation.id, ())
     if conversation.session is None:
         return *begin(tx, conversation, first, intent.session, intent.policy, None), drafts
     session = sessions.get(tx, conversation.session)

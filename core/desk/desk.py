@@ -172,7 +172,7 @@ class Desk:
         )
         for message in welcome:
             if isinstance(message, Message):
-                await self._house.full.tell(message.address, message.kind)
+                self._house.full.tell(message.address, message.kind)
 
     async def follow(self, row: RowId) -> AsyncIterator[TurnEvent]:
         live = self._house.live

@@ -1,19 +1,17 @@
 """One conversation's mailbox: decides what its owner does next, and waits.
 
-It holds row ids only. All that can be lost with it is in the store, and its next owner starts from there. Whatever
-waits here waits on one event, so a command is heard while a turn runs, while it waits for a slot, and while the rest of
-a paste is awaited.
+All that can be lost with it is in the store, and its next owner starts from there. Whatever waits here waits on one
+event, so a command is heard while a turn runs, while it waits for a slot, and while the rest of a paste is awaited.
 """
 
 from __future__ import annotations
 
 import asyncio
-from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import structlog
 
-from core.desk import coalesce, moving
+from core.desk import coalesce
 from core.desk.carry_out import CLOSING
 from core.desk.coalesce import Ref
 from core.desk.commands.table import Reach
@@ -21,6 +19,7 @@ from core.desk.consent import GO_ON
 from core.desk.house import House
 from core.desk.owner import Owner, Unfinished, rows_of
 from core.desk.permission import reach
+from core.desk.tray import Tray
 from core.errors import FenceLost, StoreError, StoreFull, StoreUncertain
 from core.store.conversations import ConversationId
 from core.store.inbox import Lane
@@ -35,10 +34,6 @@ PATIENCE_S = 5.0
 """How long somebody waits for a slot before the place in the line is told."""
 
 
-def _by_id(ref: Ref) -> int:
-    return ref.id
-
-
 class Mailbox:
     """Made by the router when something comes in; `gone` is called when nothing is left to do."""
 
@@ -49,10 +44,6 @@ class Mailbox:
         """A commit may have happened or not: the conversation has to be taken up anew from the store."""
         self._house = house
         self._gone = gone
-        self._waiting: list[Ref] = []
-        self._controls: list[Ref] = []
-        self._here: dict[RowId, float] = {}
-        """Since when, monotonic."""
         self._unfinished: Unfinished | None = None
         self._seen: frozenset[RowId] = frozenset()
         """What was here before the turn was opened; the rest came while it runs."""
@@ -61,12 +52,11 @@ class Mailbox:
         self._place: asyncio.Future[None] | None = None
         self._place_since = 0.0
         self._told_place = False
-        self._carrying: dict[RowId, asyncio.Task[None]] = {}
-        """Rows whose files are being fetched and read."""
         self._faults: dict[RowId, int] = {}
         self._at: Ref | None = None
         self._condemned: Ref | None = None
         self._wake = asyncio.Event()
+        self._tray = Tray(house, self._wake.set)
         self._blocked = False
         self.task: asyncio.Task[None] = asyncio.create_task(self._run(), name=f"mailbox {conversation}")
 
@@ -74,32 +64,15 @@ class Mailbox:
 
     def put(self, ref: Ref, lane: Lane) -> None:
         """A row was accepted for this conversation; one that is here already is not taken twice."""
-        if ref.id in self._here:
+        if not self._tray.put(ref, lane):
             return
-        self._here[ref.id] = self._house.clock.monotonic()
-        if ref.brings:
-            self._carry(ref)
-        if lane is Lane.CONTROL:
-            insort(self._controls, ref, key=_by_id)
-        else:
-            insort(self._waiting, ref, key=_by_id)
+        if lane is not Lane.CONTROL:
             self._while_running(ref)
-        self._wake.set()
-
-    def _carry(self, ref: Ref) -> None:
-        house = self._house
-        task = self._carrying[ref.id] = asyncio.create_task(house.porter.carry(ref.id), name="porter")
-        task.add_done_callback(lambda _: self._carried(ref.id, task))
-
-    def _carried(self, row: RowId, task: asyncio.Task[None]) -> None:
-        if self._carrying.pop(row, None) is task and not task.cancelled() and task.exception() is not None:
-            log.error("porter_fault", row=row, exc_info=task.exception())
         self._wake.set()
 
     def move(self, moved: Moved) -> None:
         """A chat has another id, in the store already."""
-        self._waiting = [moving.ref(one, moved) for one in self._waiting]
-        self._controls = [moving.ref(one, moved) for one in self._controls]
+        self._tray.move(moved)
         self._unfinished = self._unfinished and self._unfinished.there(moved)
         self.owner.move(moved)
 
@@ -128,7 +101,7 @@ class Mailbox:
     @property
     def carries(self) -> bool:
         """Files are being fetched or read."""
-        return bool(self._carrying)
+        return self._tray.carries
 
     def _while_running(self, ref: Ref) -> None:
         turn = self.owner.turn
@@ -143,7 +116,7 @@ class Mailbox:
 
     def _may_interrupt(self, author: str) -> bool:
         """Among others only who asked, and with what is next: the question goes on in the turn that answers that."""
-        return all(one.kind is ChatKind.DIRECT or one.identity == author for one in self._waiting)
+        return all(one.kind is ChatKind.DIRECT or one.identity == author for one in self._tray.waiting)
 
     # the owner's life
 
@@ -158,8 +131,7 @@ class Mailbox:
             self.lost = True
         finally:
             self._give_back_slot()
-            for task in self._carrying.values():
-                task.cancel()
+            self._tray.close()
             self._gone(self)
 
     async def _guarded(self) -> bool:
@@ -170,20 +142,20 @@ class Mailbox:
         except StoreError as fault:
             now_s = self._house.clock.monotonic()
             self._house.store.faults.met("owner_store_fault", fault, now_s, conversation=self.conversation)
-            await self._tell_if_full(fault)
+            self._tell_if_full(fault)
         except Exception:  # mailbox loop: one bad row must not stop the conversation
             log.exception("owner_fault", conversation=self.conversation)
             self._blame()
         await self._sleep(STORE_PAUSE_S)
         return True
 
-    async def _tell_if_full(self, fault: StoreError) -> None:
+    def _tell_if_full(self, fault: StoreError) -> None:
         """Whoever waits here hears why, once; the work is tried until there is room."""
         turn, waits = self.owner.turn, self._at
         if isinstance(fault, StoreFull) and turn is not None:
-            await self._house.full.tell(turn.turn.address, turn.turn.kind)
+            self._house.full.tell(turn.turn.address, turn.turn.kind)
         elif isinstance(fault, StoreFull) and waits is not None:
-            await self._house.full.tell(waits.address, waits.kind)
+            self._house.full.tell(waits.address, waits.kind)
 
     def _blame(self) -> None:
         """The row at hand has broken its owner; the third time it is refused."""
@@ -200,16 +172,16 @@ class Mailbox:
         if self._condemned is not None:
             await self.owner.refuse(self._condemned)
             self._condemned = None
-        elif self._controls:
-            await self._control(self._controls[0])
+        elif self._tray.controls:
+            await self._control(self._tray.controls[0])
         elif turn is not None:
             await (self._close_turn() if turn.over else self._sleep())
         elif self.owner.compacting is not None:
             await (self._close_compacting() if self.owner.compacting.over else self._sleep())
         elif self._unfinished is not None:
             await self._go_on(self._unfinished)
-        elif self._waiting:
-            await self._front(self._waiting[0])
+        elif self._tray.waiting:
+            await self._front(self._tray.waiting[0])
         elif self.owner.carries:
             await self.owner.close_carried()
         elif self._nominated:
@@ -237,14 +209,11 @@ class Mailbox:
             for task in either:
                 task.cancel()
 
-    def _drop(self, rows: set[RowId]) -> None:
-        self._waiting = [ref for ref in self._waiting if ref.id not in rows]
-        self._controls = [ref for ref in self._controls if ref.id not in rows]
-        for row in rows:
-            self._here.pop(row, None)
+    def _drop(self, rows: Iterable[RowId]) -> None:
+        gone = set(rows)
+        self._tray.drop(gone)
+        for row in gone:
             self._faults.pop(row, None)
-            if row in self._carrying:
-                self._carrying.pop(row).cancel()
 
     # commands
 
@@ -252,8 +221,7 @@ class Mailbox:
         """A command that does not wait for its turn."""
         turn = self.owner.turn
         if ref.command == "steer" and turn is not None and not turn.over and not ref.brings:
-            self._controls.remove(ref)
-            insort(self._waiting, ref, key=_by_id)
+            self._tray.put_in_order(ref)
             turn.steer(ref)
             return
         self._at = ref
@@ -274,7 +242,7 @@ class Mailbox:
         await self._carry_out(ref, far)
 
     async def _reach(self, ref: Ref) -> Reach:
-        return await reach(self._house, ref, self.conversation, self.owner.at_work, self._waiting)
+        return await reach(self._house, ref, self.conversation, self.owner.at_work, self._tray.waiting)
 
     def _is_meant(self, ref: Ref) -> bool:
         """A stop that names a turn is for that one only."""
@@ -285,28 +253,22 @@ class Mailbox:
     async def _carry_out(self, ref: Ref, far: Reach) -> None:
         had_turn = self.owner.turn is not None
         done = await self.owner.command(ref, far)
-        carrying = self._carrying.pop(ref.id, None)
-        self._drop({ref.id, *done.closed})
-        if carrying is not None and done.live_on:
-            self._carrying[ref.id] = carrying
-        elif carrying is not None:
-            carrying.cancel()
-        if had_turn and self.owner.turn is None:
-            self._give_back_slot()
-        if not self._waiting and self.owner.turn is None:
+        self._drop(done.closed)
+        if not done.live_on:
+            self._drop({ref.id})
+        if self.owner.turn is None and (had_turn or not self._tray.waiting):
             self._give_back_slot()
         for row in done.opened:
             self.put(row, Lane.ORDERED)
         if done.live_on:
-            self._here[ref.id] = self._house.clock.monotonic()
-            insort(self._waiting, ref.as_message(), key=_by_id)
+            self._tray.become_message(ref.id)
 
     async def _compact(self, ref: Ref) -> None:
         far = await self._reach(ref)
         if far is Reach.NONE:
             await self._carry_out(ref, far)
         elif await self._slot():
-            self._waiting = [one for one in self._waiting if one.id != ref.id]
+            self._tray.take_up(ref)
             self.owner.compact(ref, self.turn_over)
 
     async def _close_compacting(self) -> None:
@@ -323,7 +285,7 @@ class Mailbox:
         self._at = ref
         before = self._house.stale_before(self._house.clock.now())
         if ref.received_at < before and ref.command != GO_ON:
-            old = [one for one in self._waiting if one.received_at < before and one.command != GO_ON]
+            old = [one for one in self._tray.waiting if one.received_at < before and one.command != GO_ON]
             await self.owner.drop_stale(old)
             self._drop(rows_of(old))
         elif ref.command == "compact":
@@ -334,15 +296,16 @@ class Mailbox:
             await self._message()
 
     async def _message(self) -> None:
-        run = coalesce.batch(self._waiting, self._house.rules.debounce)
-        wait = self._patience(run, whole=len(run) < len(self._waiting))
+        tray = self._tray
+        run = coalesce.batch(tray.waiting, self._house.rules.debounce)
+        wait = self._patience(run, whole=len(run) < len(tray.waiting))
         if wait > 0:
             await self._sleep(wait)
-        elif any(ref.id in self._carrying for ref in run):
+        elif any(map(tray.is_carried, run)):
             self._hurry(run)
             await self._sleep()
         elif await self._slot():
-            self._seen = frozenset(self._here)
+            self._seen = tray.rows
             self._unfinished = await self.owner.admit(run)
             self._drop(rows_of(run))
             self._interrupting = False
@@ -351,7 +314,7 @@ class Mailbox:
 
     def _hurry(self, run: list[Ref]) -> None:
         """Files wait for a bot that is away, and whoever writes by another one does not wait for that."""
-        if any(ref.address.bot != run[0].address.bot for ref in self._waiting):
+        if any(ref.address.bot != run[0].address.bot for ref in self._tray.waiting):
             for ref in run:
                 self._house.porter.hurry(ref.id)
 
@@ -359,19 +322,17 @@ class Mailbox:
         patience = coalesce.patience_s(run, whole, self._house.rules.debounce)
         if patience <= 0:
             return 0.0
-        now = self._house.clock.monotonic()
-        since_last, since_first = now - self._here[run[-1].id], now - self._here[run[0].id]
-        return min(patience - since_last, coalesce.MOST_WAIT_S - since_first)
+        return min(patience - self._tray.age_s(run[-1]), coalesce.MOST_WAIT_S - self._tray.age_s(run[0]))
 
     async def _go_on(self, unfinished: Unfinished) -> None:
         if await self._slot():
             await self.owner.go_on(unfinished, self)
             self._unfinished = None
-            for ref in [late for late in self._waiting if late.id not in self._seen]:
+            for ref in [late for late in self._tray.waiting if late.id not in self._seen]:
                 self._while_running(ref)
 
     async def _close_turn(self) -> None:
-        await self.owner.close(carry=self._interrupting and bool(self._waiting))
+        await self.owner.close(carry=self._interrupting and bool(self._tray.waiting))
         self._give_back_slot()
 
     async def _slot(self) -> bool:
@@ -388,10 +349,10 @@ class Mailbox:
             return True
         await self._sleep(None if self._told_place else PATIENCE_S)
         waited = clock.monotonic() - self._place_since
-        if not self._place.done() and not self._told_place and waited >= PATIENCE_S and self._waiting:
+        if not self._place.done() and not self._told_place and waited >= PATIENCE_S and self._tray.waiting:
             self._told_place = True
             place = self._house.notices.say("queued_place", place=slots.place(self._place))
-            await self.owner.tell(self._waiting[0], place)
+            await self.owner.tell(self._tray.waiting[0], place)
         return False
 
     def _give_back_slot(self) -> None:

@@ -1,4 +1,5 @@
-"""Small signs that go past the outbox: a pressed button's answer, a reaction on what is being answered, a title.
+"""Small signs that go past the outbox: a pressed button's answer, a reaction on what is being answered, a title, a word
+that nothing can be stored.
 
 They are worth nothing when they are late, so nothing of them is stored, and none is tried twice.
 """
@@ -13,7 +14,7 @@ import structlog
 from core.desk.house import House
 from core.desk.intake import Accepted
 from core.desk.pressing import Pressed
-from core.errors import SendError
+from core.errors import SendError, StoreError
 from core.ports import AnswersPresses, CanReact
 from core.store.inbox import Lane
 from core.vocabulary import ChatKind, Inbound, Message, Verdict
@@ -29,7 +30,7 @@ class Gestures:
     def __init__(self) -> None:
         self._signs: set[asyncio.Task[None]] = set()
 
-    def show(self, sign: Awaitable[None]) -> None:
+    def show(self, sign: Awaitable[object]) -> None:
         """At once, and aside."""
         task = asyncio.create_task(_shown(sign), name="sign")
         self._signs.add(task)
@@ -73,11 +74,11 @@ class Manner:
             self._house.gestures.show(bot.react(message.address, message.message, reaction))
 
 
-async def _shown(sign: Awaitable[None]) -> None:
+async def _shown(sign: Awaitable[object]) -> None:
     try:
         async with asyncio.timeout(PATIENCE_S):
             await sign
-    except (SendError, TimeoutError) as why:
+    except (SendError, StoreError, TimeoutError) as why:
         log.info("sign_not_shown", why=str(why))
     except Exception:  # sign: a fault in one bot's small talk stops nothing
         log.exception("sign_fault")

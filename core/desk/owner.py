@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from core.desk import consent, moving, sweep
+from core.desk import cards, consent, moving, sweep
 from core.desk.admit import Admitted, Intent, NothingLeft, admit
 from core.desk.carry_out import Done, Order, carry_out
 from core.desk.coalesce import Ref, ref_of
+from core.desk.commands import answers
 from core.desk.commands.table import Reach
 from core.desk.compacting import Compacting, Finish, finish
 from core.desk.house import House
@@ -215,6 +216,8 @@ class Owner:
             house.live.ended([ref.id])
         house.live.ended(done.closed, Outcome.CANCELLED)
         house.entitle(ref.address, done.title)
+        if ref.command in answers.EFFECTS and ref.message is not None:  # what is pressed takes its own buttons away
+            house.gestures.show(cards.take_buttons_away(house))
         return done
 
     def move(self, moved: Moved) -> None:

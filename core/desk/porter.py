@@ -116,7 +116,7 @@ class Porter:
             except StoreError as fault:
                 self._store.faults.met("files_not_kept", fault, self._clock.monotonic(), row=row)
                 if isinstance(fault, StoreFull) and waiting is not None:
-                    await self._reach.full.tell(waiting.address, waiting.kind)
+                    self._reach.full.tell(waiting.address, waiting.kind)
             await self._clock.sleep(pause)
             pause = min(2 * pause, longest)
 

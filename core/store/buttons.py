@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 
 from core.store.conversations import ConversationId
 from core.store.sql import Row, Sql, Tx, count, insert, text, to_us
 from core.store.sql import integer as integer_
-from core.store.tables import buttons
-from core.vocabulary import BotName, ChatId
+from core.store.tables import buttons, deliveries
+from core.vocabulary import BotName, ChatId, DeliveryId
 
 
 class Action(StrEnum):
@@ -46,6 +46,7 @@ _INSERT = insert(
 )
 _GET = Sql(select(buttons).where(_b.id == text("id")))
 _USE = Sql(delete(buttons).where(_b.question == text("row")))
+_BARE = Sql(update(deliveries).where(deliveries.c.id == integer_("row")).values(buttons=None))
 _FORGET = Sql(
     delete(buttons).where(_b.id.in_(select(_b.id).where(_b.expires_at <= integer_("at")).limit(count("most"))))
 )
@@ -68,6 +69,11 @@ def find(tx: Tx, button: str) -> Meaning | None:
 def use(tx: Tx, question: str) -> bool:
     """Its question is answered: neither it nor the ones beside it are good any more. False: they were not, any more."""
     return tx.run(_USE, row=question) > 0
+
+
+def bare(tx: Tx, delivery: DeliveryId) -> None:
+    """There are none under this message any more."""
+    tx.run(_BARE, row=delivery)
 
 
 def forget(tx: Tx, at: datetime, most: int) -> int:

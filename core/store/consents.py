@@ -12,9 +12,9 @@ from sqlalchemy import select, update
 from core.store import buttons
 from core.store.conversations import ConversationId
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
-from core.store.tables import consents, turns
+from core.store.tables import consents, deliveries, turns
 from core.store.turns import Turn
-from core.vocabulary import Address, TurnId
+from core.vocabulary import Address, DeliveryId, TurnId
 
 ConsentId = NewType("ConsentId", str)
 """Random, unique in the store; what a person types or a button carries."""
@@ -58,6 +58,7 @@ class Consent:
 
 _k = consents.c
 _t = turns.c
+_d = deliveries.c
 _SUSPENDED = (_t.state.in_(("running", "suspended")), _t.state == "suspended")
 """As the partial index on open turns is defined, and narrower."""
 _INSERT = insert(
@@ -77,6 +78,15 @@ _LAST_IN = Sql(
     .order_by(_k.expires_at.desc())
     .limit(1)
 )
+_SETTLED_CARDS = Sql(
+    select(_d.id)
+    .where(
+        _d.turn_id.in_(select(_k.turn_id).where(_k.expires_at > integer("since"), _k.state != "open")),
+        _d.state == "sent", _d.message.isnot(None), _d.buttons.isnot(None),
+    )
+    .order_by(_d.id)
+    .limit(count("most"))
+)  # fmt: skip
 _SETTLE = Sql(update(consents).where(_k.id == text("row"), _k.state == "open").values(state=text("to")))
 
 
@@ -120,6 +130,11 @@ def last_in(tx: Tx, address: Address, since: datetime) -> Consent | None:
 
 def of_turn(tx: Tx, turn: TurnId) -> list[Consent]:
     return [_from_row(row) for row in tx.all(_OF_TURN, turn=turn)]
+
+
+def settled_cards(tx: Tx, since: datetime, most: int) -> list[DeliveryId]:
+    """Messages with buttons of turns of which a call is settled that expires after `since`, oldest first."""
+    return [DeliveryId(row.integer("id")) for row in tx.all(_SETTLED_CARDS, since=to_us(since), most=most)]
 
 
 def due(tx: Tx, now: datetime, most: int) -> list[Consent]:

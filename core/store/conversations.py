@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NewType
@@ -35,6 +36,11 @@ class Conversation:
     address: Address
     kind: ChatKind
     told: str | None
+    """What its next message is to be met with."""
+
+    @property
+    def told_lines(self) -> list[str]:
+        return (self.told or "").splitlines()
 
 
 _c = conversations.c
@@ -190,6 +196,13 @@ def choose(tx: Tx, conversation: ConversationId, *, agent: str | None, model: st
     tx.run(_CHOOSE, row=conversation, to_agent=agent, to_model=model)
 
 
-def tell(tx: Tx, conversation: ConversationId, notice: str | None) -> None:
-    """Leave a notice for the conversation's next message, or take it away."""
-    tx.run(_TELL, row=conversation, notice=notice)
+def tell(tx: Tx, conversation: ConversationId, notice: str) -> None:
+    """Leave a line for the conversation's next message, beside others that are left for it; the same one only once."""
+    told = lock(tx, conversation).told_lines
+    if notice not in told:
+        leave_told(tx, conversation, [*told, notice])
+
+
+def leave_told(tx: Tx, conversation: ConversationId, lines: Iterable[str]) -> None:
+    """Its next message is met with these, and nothing else."""
+    tx.run(_TELL, row=conversation, notice="\n".join(lines) or None)

@@ -233,6 +233,7 @@ def _resolve(done: list[_Done]) -> None:
             one.job.future.set_result(one.result)
         else:
             one.job.future.set_exception(one.error)
+            one.job.future.exception()  # whoever asked may have left, and hears it all the same if not
 
 
 class Store:

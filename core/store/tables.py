@@ -261,6 +261,8 @@ _said = (deliveries.c.state == "sent") & (deliveries.c.text != "")
 Index("deliveries_said", deliveries.c.done_at, sqlite_where=_said, postgresql_where=_said)
 _missed = deliveries.c.state == "unknown"
 Index("deliveries_unknown", deliveries.c.bot, deliveries.c.chat, sqlite_where=_missed, postgresql_where=_missed)
+_lost = (deliveries.c.state == "failed") & (deliveries.c.role == "reply")
+Index("deliveries_lost", deliveries.c.conversation_id, sqlite_where=_lost, postgresql_where=_lost)
 
 people = Table(
     "people",
@@ -390,4 +392,4 @@ checked at commit, so that a transaction which forgets to take it away fails."""
 MIGRATIONS = "schema_version"
 """The table in which Alembic keeps the version."""
 
-SCHEMA = "0003"
+SCHEMA = "0004"

@@ -82,7 +82,7 @@ def _final_words(turn: RunningTurn, event: AgentEvent) -> object:
     return turn.id if turn._scribe.called and isinstance(event, TextDelta) else False
 
 
-def _notice(*handed: object) -> object:
+def _notice(*handed: object, **_: object) -> object:
     return last(handed).id if last(handed).role == deliveries.NOTICE else False
 
 

@@ -168,23 +168,23 @@ def last(handed: tuple[object, ...]) -> Posted:
     return next(one for one in reversed(handed) if isinstance(one, Posted))
 
 
-def _first_send(*handed: object) -> object:
+def _first_send(*handed: object, **_: object) -> object:
     return last(handed).id if last(handed).message is None else False
 
 
-def _an_edit(*handed: object) -> object:
+def _an_edit(*handed: object, **_: object) -> object:
     return last(handed).id if last(handed).message is not None else False
 
 
 def _reply_part(number: int) -> Which:
-    def which(*handed: object) -> object:
+    def which(*handed: object, **_: object) -> object:
         posted = last(handed)
         return posted.id if posted.role == deliveries.REPLY and posted.part == number else False
 
     return which
 
 
-def _unknown_notice(*handed: object) -> object:
+def _unknown_notice(*handed: object, **_: object) -> object:
     return last(handed).id if last(handed).role == deliveries.UNKNOWN_NOTICE else False
 
 

@@ -150,7 +150,7 @@ async def test_a_chat_that_is_dead_fails_and_its_next_message_revives_it(house: 
     assert await house.deliveries() == [("failed", "reply")] * 3
     assert await house.fate(said) == "answered"
     await house.say("back")
-    assert house.seen() == ["re: back"]
+    assert house.seen()[1:] == ["re: back"]
 
 
 async def test_a_refused_part_fails_and_the_others_go_on(house: House) -> None:

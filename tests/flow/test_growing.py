@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 from core.agents.agent import AgentEvent, TurnContext
-from core.errors import FloodWait, NotSent, Rejected, Unknown
+from core.errors import ChatDead, FloodWait, NotSent, Rejected, Unknown
 from core.vocabulary import Capabilities, ChatId, Pace, TextDelta, TextUnit
 from tests.fakes.agents import says
 from tests.flow.bot import GROWING, AdminBot, Fault, GrowingBot
@@ -244,3 +244,15 @@ async def test_previews_and_notices_keep_the_pace_together(furnish: Furnish) -> 
     for seconds in (1, 2, 5, 10):
         assert most_within(times, seconds) <= 3 + seconds
     assert house.bot.at_once == []
+
+
+async def test_a_message_that_grows_in_a_chat_that_died_is_left_alone(furnish: Furnish) -> None:
+    house = await furnish(GrowingBot())
+    await growing(house)
+    await house.say("grow")
+    await grow(house, 2)
+    edits = [verb for verb, _, _ in house.bot.calls].count("edit")
+    house.bot.fail("7", *[ChatDead("blocked")] * 100)
+    house.stage.gate("2").set()
+    await house.advance(30)
+    assert [verb for verb, _, _ in house.bot.calls].count("edit") == edits + 1

@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import NotSent
 from core.vocabulary import Address
+from tests.flow.asking import verb
 from tests.flow.bot import GrowingBot
 from tests.flow.conftest import Furnish
 from tests.flow.house import GROUP, HOUR, House
@@ -79,6 +80,20 @@ async def test_who_renames_or_resumes_it_sees_that(furnish: Furnish) -> None:
     await house.say("/resume my cats")
     await house.say("/resume no such")
     assert bot.named == ["cats", "My cats", "dogs", "My cats"]
+
+
+async def test_who_runs_the_desk_renames_it_where_it_goes_on(furnish: Furnish) -> None:
+    house, bot = await titling(furnish)
+    await house.say_in_group("cats", thread=THREAD)
+    key = f"main/group/{GROUP}/thread/{THREAD}"
+    await verb(house, "sessions.rename", key=key, title="Our cats")
+    assert bot.titles[1:] == [(GROUP, THREAD, "Our cats")]
+    over = (await house.session(key)).id
+    await house.say_in_group("/reset dogs", thread=THREAD)
+    await verb(house, "sessions.rename", key=over, title="Cats of old")
+    await verb(house, "sessions.end", key=key)
+    await verb(house, "sessions.rename", key=key, title="Dogs of old")
+    assert bot.named == ["cats", "Our cats", "dogs"]
 
 
 async def test_a_command_alone_names_nothing(furnish: Furnish) -> None:

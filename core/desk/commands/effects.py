@@ -14,7 +14,7 @@ from core.desk.commands.table import Reach
 from core.desk.resets import Policy, ResetReason
 from core.people.names import plain_line
 from core.service.notices import Notices
-from core.store import conversations, deliveries, entries, history, inbox, sessions, turns
+from core.store import conversations, deliveries, entries, history, inbox, lost, sessions, turns
 from core.store.conversations import Conversation, ConversationId, SessionId
 from core.store.deliveries import Parcel, Posted
 from core.store.enclosures import Enclosed
@@ -100,7 +100,7 @@ def reset(tx: Tx, case: Case) -> Effect:
     context = ResetContext(reason=ResetReason.COMMAND, parent=session.id, parent_last_at=session.last_human_at)
     at = max(case.row.received_at, session.last_human_at)
     begin(tx, case.conversation, replace(case.row, received_at=at), case.new_session, case.policy, context)
-    conversations.tell(tx, case.conversation.id, None)
+    _tell_rest(tx, case, lost_ones=True)
     return Effect(reply=_and_closed(case, case.notices.say("reset_command")), message=message, evict=True)
 
 
@@ -207,9 +207,10 @@ def clear(tx: Tx, case: Case) -> Effect:
 
 
 def again(tx: Tx, case: Case) -> Effect:
-    """What may not have arrived here, else the last reply."""
-    address = case.row.address
-    said = [(part.text, part.files) for part in deliveries.unknown_in(tx, address) if part.text or part.files]
+    """What may not have arrived here, and of this conversation what did not; else the last reply."""
+    address, missing = case.row.address, lost.parts(tx, case.conversation.id)
+    missed = sorted([*deliveries.unknown_in(tx, address), *missing], key=lambda part: part.id)
+    said = [(part.text, part.files) for part in missed if part.text or part.files]
     session = case.session(tx)
     if not said and session is not None:
         answered = from_end(tx, session, Kind.ASSISTANT, past_clear=True)
@@ -217,6 +218,8 @@ def again(tx: Tx, case: Case) -> Effect:
     if not said:
         return Effect(reply=case.notices.say("again_none"))
     deliveries.forget_unknown(tx, address, case.now)
+    lost.asked_again(tx, missing, case.now)
+    _tell_rest(tx, case, lost_ones=False)
     posted = [
         deliveries.post(
             tx,
@@ -229,6 +232,14 @@ def again(tx: Tx, case: Case) -> Effect:
         for number, (text, files) in enumerate(said, start=1)
     ]  # fmt: skip
     return Effect(posted=tuple(posted))
+
+
+def _tell_rest(tx: Tx, case: Case, *, lost_ones: bool) -> None:
+    """Of what the next message was to be met with: words about lost answers, or all but those. The other is known
+    now."""
+    words = {case.notices.say(notice) for notice in lost.TOLD.values()}
+    rest = [line for line in case.conversation.told_lines if (line in words) is lost_ones]
+    conversations.leave_told(tx, case.conversation.id, rest)
 
 
 def resume(tx: Tx, case: Case) -> Effect:
@@ -282,7 +293,7 @@ def _move(tx: Tx, case: Case, session: Session) -> None:
     )
     sessions.reopen(tx, moved)
     conversations.point(tx, case.conversation, session.id, moved.generation)
-    conversations.tell(tx, case.conversation.id, None)
+    _tell_rest(tx, case, lost_ones=True)
 
 
 def _wanted(tx: Tx, case: Case, current: Session | None) -> Session | str:

@@ -15,7 +15,7 @@ from core.service.notices import Notices
 from core.service.socket import Json
 from core.store.deliveries import Posted
 from core.store.engine import Store
-from core.vocabulary import BotName
+from core.vocabulary import Address, BotName
 
 
 class Status(Protocol):
@@ -43,6 +43,9 @@ class Running(Status, Protocol):
 
     async def end(self, order: EndOrder) -> None:
         """End a session by its owner, and wait until that is done and its chat is quiet. Raises `VerbFailed`."""
+
+    def entitle(self, address: Address, title: str | None) -> None:
+        """Show what is talked about there by now, where the platform shows such a name."""
 
     def tell_log(self, event: str, **facts: str | int | None) -> None:
         """An audit line, if anybody keeps a log."""

@@ -22,7 +22,7 @@ from core.service.verbs.means import Status
 from core.store import deliveries
 from core.store.deliveries import Posted
 from core.store.engine import Store
-from core.vocabulary import BotName, RowId
+from core.vocabulary import Address, BotName, RowId
 
 log = structlog.get_logger("frontdesk.verbs")
 
@@ -59,6 +59,9 @@ class AtWork:
 
     def parts(self, bot: BotName, text: str) -> tuple[str, ...]:
         return self._house.outbox.parts(bot, text)
+
+    def entitle(self, address: Address, title: str | None) -> None:
+        self._house.entitle(address, title)
 
     async def end(self, order: EndOrder) -> None:
         row = await order_end(self._house, self._desk.router, order)
@@ -104,6 +107,9 @@ class AtRest:
 
     def parts(self, bot: BotName, text: str) -> tuple[str, ...]:
         return split(text, LIMIT_WITHOUT_BOT)
+
+    def entitle(self, address: Address, title: str | None) -> None:
+        """It is shown once somebody names it anew."""
 
     async def end(self, order: EndOrder) -> None:
         told = self._notices.say("ended_elsewhere" if order.reason == COMMAND else "deleted_elsewhere")

@@ -222,7 +222,7 @@ def delivery(part: Sent) -> str:
         case "failed" if part.error == RESTORED:
             return f"{what}, was not sent: it waited when the backup was made from which this store was restored."
         case "failed" if part.error == "asked_again":
-            return f"{what}, may have arrived; /again brought it once more."
+            return f"{what}, did not arrive, or may not have; /again brought it once more."
         case "failed" if part.error == DELETED:
             return f"{what}, was not sent: its session was deleted."
         case "failed" if part.error is None:

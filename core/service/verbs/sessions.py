@@ -16,10 +16,11 @@ from core.service.notices import Notices
 from core.service.socket import Json, Verb
 from core.service.verbs.means import Means, argument, stamp
 from core.store import attachments, chores, conversations, deliveries, entries, left, sessions
-from core.store.conversations import ConversationId
+from core.store.conversations import ConversationId, SessionId
 from core.store.entries import Entry
 from core.store.sessions import Session
 from core.store.sql import Tx
+from core.vocabulary import Address
 
 WORTH_SENDING = timedelta(days=1)
 """An answer that could not be sent for longer may be dropped with its session."""
@@ -159,7 +160,18 @@ async def _export(means: Means, args: Mapping[str, Json]) -> Json:
 
 async def _rename(means: Means, args: Mapping[str, Json]) -> Json:
     key, title, now = argument(args, "key"), argument(args, "title"), means.clock.now()
-    return await means.store.write(lambda tx: rename_session(tx, key, title, now))
+    line = await means.store.write(lambda tx: rename_session(tx, key, title, now))
+    place = await means.store.read(lambda tx: _talked_in(tx, SessionId(str(line["id"]))))
+    if place is not None:
+        means.running.entitle(place, str(line["title"]))
+    return line
+
+
+def _talked_in(tx: Tx, session: SessionId) -> Address | None:
+    """Where a session goes on; None where it does not."""
+    holder = conversations.holding(tx, session)
+    going = holder is not None and sessions.get(tx, session).ended_at is None
+    return conversations.get(tx, holder).address if holder is not None and going else None
 
 
 def _line_of(tx: Tx, key: str) -> dict[str, Json]:

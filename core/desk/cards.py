@@ -1,0 +1,61 @@
+"""The messages that asked for somebody's word: once nobody waits for it any more, their buttons go.
+
+Whoever presses one sees that at once; here it comes of every other end too: typed, for all at a time, too late, dropped
+by another message, or by a process that has died since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import structlog
+
+from core.delivery.handover import hand_over
+from core.desk.house import House
+from core.errors import FloodWait, NotSent
+from core.ports import Bot
+from core.store import buttons, consents, deliveries
+from core.store.deliveries import Posted
+from core.store.sql import Tx
+
+log = structlog.get_logger("frontdesk.desk")
+
+MOST = 100
+"""Messages that one round looks at."""
+SHOWN_FOR = timedelta(minutes=20)
+"""How long after its time is over a question is looked at; then its buttons stay until somebody presses one."""
+
+
+async def take_buttons_away(house: House) -> None:
+    """From all that are settled, aside: no platform holds anything up. What one does not take just now is left for the
+    next round. Raises `StoreError`."""
+    now = house.clock.now()
+    for card in await house.store.read(lambda tx: _over(tx, now)):
+        bot = house.bots.get(card.address.bot)
+        if bot is not None and house.outbox.is_up(bot.name):
+            house.gestures.show(_change(house, bot, card))
+
+
+async def _change(house: House, bot: Bot, card: Posted) -> None:
+    lane, now = house.outbox.lane(bot.name, card.address.chat, card.kind).lease(), house.clock.monotonic()
+    try:
+        if lane.pace is None or lane.pace.blocked(now):
+            return
+        async with lane.hold:
+            fate = await hand_over(house.outbox.workshop, bot, card)
+        if isinstance(fate, FloodWait):
+            lane.pace.obey(house.clock.monotonic(), fate)
+    finally:
+        lane.let_go()
+    if isinstance(fate, NotSent):
+        log.info("buttons_not_taken_away", bot=bot.name, delivery=card.id, why=str(fate))
+    else:
+        await house.store.write(lambda tx: buttons.bare(tx, card.id))
+
+
+def _over(tx: Tx, now: datetime) -> list[Posted]:
+    """As they are to stand there from now on."""
+    cards = [deliveries.get(tx, card) for card in consents.settled_cards(tx, now - SHOWN_FOR, MOST)]
+    over = [card for card in cards if not any(buttons.find(tx, button.data) for button in card.buttons)]
+    return [replace(card, buttons=()) for card in over]
