@@ -145,7 +145,7 @@ class LimitsUploads(Protocol):
 class CommandHelp:
     """One command, for a platform's menu. `argument`: what it takes, as in "text" or "n|title|id", "" for nothing; with
     `needs_argument` it does nothing without one. `private`: what it answers is for the one who asked. `completes`:
-    `Desk.complete` knows what its argument may be."""
+    `Desk.complete` knows what its argument may be. `aliases`: what else it may be called."""
 
     name: str
     summary: str
@@ -153,6 +153,7 @@ class CommandHelp:
     needs_argument: bool = False
     private: bool = False
     completes: bool = False
+    aliases: Sequence[str] = ()
 
 
 @runtime_checkable

@@ -292,6 +292,11 @@ class Delivery:
     beginning: bool = False
     """It is the beginning of an answer that grows. What is sent under the same id later, where that can't be edited any
     more, is another message."""
+    notice: bool = False
+    """The desk itself says it: commands that it names may be spelled as people there type them."""
+    alone: UserId | None = None
+    """Among others only this person is to see it: there where the platform can do that, else in the direct chat.
+    `Rejected` where neither can be."""
     growing: str | None = None
     """More of the answer follows in edits, and `Streams.streams` wants to know that: the identity, as the config spells
     it, of the one who is answered. None: this is all, or nobody wants to know."""

@@ -30,6 +30,7 @@ BOUNDARIES: Final = {
     "group commit, undone": ("core/store/engine.py", "_Worker._undo"),
     "group commit, connection let go": ("core/store/engine.py", "_Worker._drop"),
     "delivery lane": ("core/delivery/handover.py", "hand_over"),
+    "delivery lane, asked first": ("core/delivery/handover.py", "accepts"),
     "delivery, parts": ("core/delivery/outbox.py", "Outbox.parts"),
     "agent": ("core/desk/turn.py", "RunningTurn._consume"),
     "agent, made": ("core/desk/recall.py", "recall"),

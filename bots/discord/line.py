@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -93,8 +94,8 @@ class Line:
                 for file in opened_files:
                     file.reset()
             _, alone = used(delivery.answers)
-            if alone is not None:
-                return await self._to_one(alone, delivery, opened_files)
+            if (user := alone or delivery.alone) is not None:
+                return await self._to_one(user, delivery, opened_files)
             known = await self._there_already(delivery) or await self._say_aloud(delivery, opened_files)
             return known or await self._post(delivery, opened_files, outbound.message(delivery, self._salt))
 
@@ -108,17 +109,20 @@ class Line:
 
     async def _to_one(self, user: str, delivery: Delivery, opened: Sequence[discord.File]) -> MessageId:
         """What one person alone is to see, and Discord does not show so any more, goes to the direct chat."""
+        said = outbound.message(replace(delivery, address=replace(delivery.address, reply_to=None)), self._salt)
+        try:
+            channel = await self._direct(user)
+            return await self._settling.find(delivery, channel) or await self._put(channel, said, opened)
+        except DeadChat as refusal:
+            raise Refusal(f"it is for one person only, who takes no messages: {refusal}", refusal.code) from None
+
+    async def _direct(self, user: str) -> str:
         with in_our_words():
             told = await self._http.call("POST", "/users/@me/channels", {"recipient_id": user})
         channel = told.get("id") if isinstance(told, dict) else None
         if not isinstance(channel, str) or not is_snowflake(channel):
-            raise Unknown("the answer names no channel")
-        try:
-            return await self._settling.find(delivery, channel) or await self._put(
-                channel, outbound.message(delivery, self._salt), opened
-            )
-        except DeadChat as refusal:
-            raise Refusal(f"it is for one person only, who takes no messages: {refusal}", refusal.code) from None
+            raise NotSent("the answer names no channel")
+        return channel
 
     def may_leave(self, address: Address, refusal: BotError) -> bool:
         """Is the thread gone that this was for, and may it be said in the channel instead?"""

@@ -25,7 +25,7 @@ from bots.telegram.floods import Floods
 from bots.telegram.intake import Intake
 from bots.telegram.line import PATIENCE, Line, Patience, connected
 from config.bots import TelegramSettings
-from core.errors import BotError, BotRejected, FloodWait, NotSent, PollConflict, Rejected, StoreError, Unknown
+from core.errors import BotError, BotRejected, ChatDead, FloodWait, NotSent, PollConflict, Rejected, StoreError, Unknown
 from core.ports import AsgiApp, Clock, Desk, Random
 from core.vocabulary import (
     Address,
@@ -33,6 +33,7 @@ from core.vocabulary import (
     BotName,
     Capabilities,
     ChatId,
+    ChatKind,
     Delivery,
     MessageId,
     Press,
@@ -121,11 +122,21 @@ class TelegramBot:
             await _Listener(intake, endurance, self._patience).listen(us)
 
     async def send(self, delivery: Delivery) -> MessageId:
+        if delivery.alone is not None:
+            return await self._send_alone(delivery, ChatId(delivery.alone))
         self._drafts.pop((delivery.address.chat, delivery.address.thread), None)
         try:
             return await self._say(lambda api: outbound.send(api, delivery), delivery.address.chat)
         except Migrated as migrated:
             return await self._send_there(delivery, migrated.to)
+
+    async def _send_alone(self, delivery: Delivery, to: ChatId) -> MessageId:
+        """A person's direct chat has the person's id; a bot can't be the first to write there."""
+        there = replace(delivery, address=Address(bot=self._name, chat=to), kind=ChatKind.DIRECT)
+        try:
+            return await self._say(lambda api: outbound.send(api, there), to)
+        except ChatDead as dead:
+            raise Rejected(f"it is for one person only, who can't be written to: {dead}") from None
 
     async def _send_there(self, delivery: Delivery, to: ChatId) -> MessageId:
         """Once. The new chat knows neither the messages nor the threads of the old one."""

@@ -11,7 +11,7 @@ from core.delivery.workshop import Workshop
 from core.errors import ChatDead, NotSent, Rejected, SendError, StoreError, Unknown
 from core.ports import Bot, CanEdit, CanType
 from core.store import standing
-from core.store.deliveries import PREVIEW, Posted
+from core.store.deliveries import NOTICE, PREVIEW, UNKNOWN_NOTICE, Posted
 from core.vocabulary import Address, ChatKind, Delivery, Earlier, MessageId
 
 log = structlog.get_logger("frontdesk.delivery")
@@ -38,6 +38,8 @@ async def accepts(bot: Bot, posted: Posted) -> bool:
         return True  # it answers; what becomes of the notice is the notice's to find out
     except SendError:
         return False
+    except Exception:  # delivery lane: a fault in what shows that somebody types keeps no word back
+        log.exception("bot_fault", bot=posted.address.bot, delivery=posted.id)
     return True
 
 
@@ -53,6 +55,7 @@ async def hand_over(
         id=posted.id, address=_address(posted), kind=posted.kind, text=posted.text, buttons=posted.buttons, files=files,
         attempt=max(1, posted.attempts), answers=posted.address.reply_to,
         beginning=posted.role == PREVIEW or posted.doubtful, growing=growing,
+        notice=posted.role in (NOTICE, UNKNOWN_NOTICE), alone=posted.alone,
     )  # fmt: skip
     try:
         if posted.message is None:

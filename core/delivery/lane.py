@@ -389,5 +389,11 @@ class Lane:
             await self._anew(replace(posted, message=None, attempts=0))
             return
         log.warning("delivery_failed", bot=self.bot, delivery=posted.id, why=str(why))
-        await self._mark(posted, lambda tx, now: self._workshop.mark_failed(tx, posted, str(why), now))
+        instead: list[Posted] = []
+
+        def mark(tx: Tx, now: datetime) -> None:
+            instead[:] = self._workshop.mark_failed(tx, posted, str(why), now)
+
+        await self._mark(posted, mark)
         self._workshop.tally.delivered(self.bot, "failed")
+        self._backlog.add(instead)

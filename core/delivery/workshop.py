@@ -61,12 +61,19 @@ class Workshop:
         keeping where the platform would know that again."""
         return replace(preview, doubtful=preview.message is None and self.recognised(preview))
 
-    def mark_failed(self, tx: Tx, posted: Posted, why: str, now: datetime) -> None:
+    def mark_failed(self, tx: Tx, posted: Posted, why: str, now: datetime) -> list[Posted]:
         """It did not arrive, and is not tried again: if it is of an answer, its conversation's next message is met with
-        a word about that."""
+        a word about that. Of a file, and of what was for one person alone, there is one at once, behind all else."""
         deliveries.failed(tx, posted.id, why, now)
         if posted.conversation is not None and posted.text.strip():
             self._tell_later(tx, posted.conversation, posted.role)
+        if posted.files:
+            said = self.notices.say("file_unsent", names=", ".join(file.name for file in posted.files))
+        elif posted.alone is not None and posted.part == 1:
+            said = self.notices.say("alone_unsaid")
+        else:
+            return []
+        return [deliveries.say(tx, posted.address, posted.kind, said, now, posted.conversation)]
 
     def mark_dead(self, tx: Tx, posted: Posted, why: str, now: datetime) -> int:
         """The part's chat takes nothing, so what waits there has failed as well; how many parts."""
@@ -84,7 +91,7 @@ class Workshop:
         """It may have arrived: the person is told once, behind everything that waits for the chat."""
         deliveries.unknown(tx, posted.id, why, now)
         address = posted.address
-        if posted.role == deliveries.UNKNOWN_NOTICE or deliveries.unknown_notice_waits(tx, address):
+        if posted.role == deliveries.UNKNOWN_NOTICE or lost.notice_waits(tx, address):
             return None
         notice = deliveries.Parcel(
             conversation=posted.conversation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.vocabulary import BotName, ChatId, Inbound, Message, Receipt, Verdict
+from core.vocabulary import BotName, ChatId, Inbound, Message, Receipt, UserId, Verdict
 
 MOST = 6
 """Messages of bots to us in a chat without one of a human between them."""
@@ -17,6 +17,12 @@ class Breaker:
 
     def __init__(self) -> None:
         self._in_a_row: dict[Place, int] = {}
+        self._bots: dict[tuple[BotName, UserId], None] = {}
+        """Who was heard and is one."""
+
+    def is_bot(self, bot: BotName, user: UserId) -> bool:
+        """Is whoever speaks to this bot of ours known to be a bot?"""
+        return (bot, user) in self._bots
 
     def look(self, batch: Sequence[Inbound]) -> list[bool]:
         """Of each event: would it be one too many, if those before it in the batch are taken in?"""
@@ -37,6 +43,8 @@ class Breaker:
         for inbound, receipt in zip(batch, receipts, strict=True):
             if not isinstance(inbound, Message) or receipt.verdict is Verdict.DUPLICATE:
                 continue
+            if inbound.sender.is_bot and inbound.sender.user is not None and receipt.verdict is Verdict.ACCEPTED:
+                self._bots[inbound.address.bot, inbound.sender.user] = None
             place = _place(inbound)
             ours = receipt.verdict is Verdict.ACCEPTED or not inbound.sender.is_bot
             count = _after(self._in_a_row.pop(place, 0), inbound) if ours else self._in_a_row.pop(place, 0)
@@ -44,6 +52,8 @@ class Breaker:
                 self._in_a_row[place] = count
         while len(self._in_a_row) > KEPT:
             del self._in_a_row[next(iter(self._in_a_row))]
+        while len(self._bots) > KEPT:
+            del self._bots[next(iter(self._bots))]
 
 
 def _place(message: Message) -> Place:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.desk.handing import mib
 from core.people.names import NAME_LIMIT, plain_line, storable
 from core.service.notices import Notices
 from core.store.enclosures import Enclosed, Enclosure, kind_named
@@ -17,7 +18,6 @@ OWN_CHARS = 200
 FILE = "file"
 PICTURE = "binary"
 """As pydantic-ai names what has bytes; see `core.agents.files`."""
-MIB = 1024 * 1024
 
 
 def _name(name: str) -> str:
@@ -76,7 +76,7 @@ def faults(row: Waiting, notices: Notices) -> str:
 
 def _fault(file: Enclosure, notices: Notices) -> str:
     name = _name(file.attachment.name) or notices.say("file_nameless")
-    return notices.say(file.fault, name=name, limit=f"{(file.limit or 0) / MIB:.3g}")
+    return notices.say(file.fault, name=name, limit=mib(file.limit or 0))
 
 
 def files_of(rows: Sequence[Waiting]) -> list[Json]:

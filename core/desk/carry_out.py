@@ -12,6 +12,7 @@ from core.desk.commands import answers, choices, ended, forget
 from core.desk.commands.effects import EFFECTS, Case, Effect
 from core.desk.commands.table import Reach, parse
 from core.desk.record import Ending, close_turn
+from core.desk.replying import reply
 from core.desk.resets import Policy
 from core.service.notices import Notices
 from core.store import conversations, deliveries, inbox
@@ -82,7 +83,7 @@ def carry_out(tx: Tx, order: Order) -> Done:
     posted += effect.posted
     if effect.reply:
         parts = order.parts(effect.reply)
-        posted += deliveries.say_all(tx, row.address, row.kind, parts, order.now, conversation.id)
+        posted += deliveries.say_all(tx, reply(row, conversation.id), parts, order.now)
     if effect.message is not None:
         inbox.become_message(tx, row.id, effect.message)
         if effect.brings is not None:

@@ -26,7 +26,7 @@ ACCOUNT = "desk"
 EXPIRES_AFTER = timedelta(minutes=15)
 SHOWN_CHARS = 6000
 """Of a call's arguments that a person is shown."""
-VALUE_CHARS = (300, 60, 12)
+VALUE_CHARS = (SHOWN_CHARS, 1500, 300, 60, 12)
 """Of one value in them: as many as let all of them be shown."""
 NAME_CHARS = 60
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import mimetypes
 import os
 import stat
@@ -21,8 +22,8 @@ from core.vocabulary import Address, FileKind
 
 NAME_CHARS, SUFFIX_CHARS = 110, 10
 UNKNOWN = "application/octet-stream"
-PIECE_BYTES = 1024 * 1024
 MIB = 1024 * 1024
+PIECE_BYTES = MIB
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +33,12 @@ class Hand:
     roots: tuple[Path, ...]
     limit: int
     most: int
+
+
+def mib(size: int) -> str:
+    """A limit in bytes, as people read it: 0.05, 47.7, 1,024."""
+    value = size / MIB
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
 
 
 def upload_limit(bot: Bot, address: Address) -> int:
@@ -50,7 +57,8 @@ def _one(files: Files, path: str, hand: Hand) -> SentFile:
     with _opened(path, hand.roots) as (stream, real):
         size = os.fstat(stream.fileno()).st_size
         if size > hand.limit:
-            raise FileRefused(f"{path} has {size / MIB:.1f} MiB; at most {hand.limit / MIB:.3g} MiB can be sent there.")
+            has = math.ceil(10 * size / MIB) / 10  # never what it may have
+            raise FileRefused(f"{path} has {has:,.1f} MiB; at most {mib(hand.limit)} MiB can be sent there.")
         if size == 0:
             raise FileRefused(f"{path} is empty.")
         return _kept(files, stream, real, hand.limit)

@@ -14,6 +14,7 @@ from core.desk.commands.instant import ANSWERS, Question
 from core.desk.handing import upload_limit
 from core.desk.house import House
 from core.desk.refuse import refuse_broken, refuse_stale
+from core.desk.replying import reply
 from core.errors import StoreError
 from core.store import attachments, conversations, deliveries, inbox
 from core.store.attachments import File
@@ -121,7 +122,7 @@ class Instants:
 def _reply(tx: Tx, row: Waiting, parts: Sequence[str], now: datetime) -> list[Posted]:
     if not inbox.finish(tx, row.id, Fate.ANSWERED, now, row.command or ""):
         return []
-    return deliveries.say_all(tx, row.address, row.kind, parts, now, row.conversation)
+    return deliveries.say_all(tx, reply(row, row.conversation), parts, now)
 
 
 def _send(tx: Tx, row: Waiting, conversation: ConversationId, file: SentFile, now: datetime) -> list[Posted] | None:
@@ -133,5 +134,4 @@ def _send(tx: Tx, row: Waiting, conversation: ConversationId, file: SentFile, no
         return []
     kept = File(digest=file.digest, name=file.name, media_type=file.media_type, size=file.size)
     attachments.add(tx, session, kept, now)
-    parcel = deliveries.notice(row.address, row.kind, "", conversation)
-    return [deliveries.post(tx, replace(parcel, files=(file,)), now)]
+    return [deliveries.post(tx, replace(reply(row, conversation), files=(file,)), now)]

@@ -300,9 +300,9 @@ def _judge(
 
 
 def _talks_there(tx: Tx, key: str) -> bool:
-    """Has somebody talked with us there? Commands alone don't make a thread ours."""
+    """Has somebody talked with us there, or is about to be answered? Commands alone don't make a thread ours."""
     found = conversations.find(tx, key)
-    return found is not None and conversations.get(tx, found).session is not None
+    return found is not None and (conversations.get(tx, found).session is not None or inbox.talk_waits(tx, found))
 
 
 def _key(message: Message, person: str | None, *, user_scope: bool) -> str:

@@ -22,7 +22,7 @@ _TAKING_BACK = ("undo", "retry")
 async def reach(
     house: House, ref: Ref, conversation: ConversationId, at_work: str | None, waiting: Sequence[Ref]
 ) -> Reach:
-    """Those who run the chat and owners may do it to everybody, others to what is theirs.
+    """Those who run the chat and owners may do it to everybody, others to what is theirs or a bot's.
 
     `at_work` is the author of what goes on there; None: nothing does, and the last turn's author counts. Who runs the
     chat is asked only where the answer matters, since a platform may take its time over it. Raises `StoreError`.
@@ -32,7 +32,7 @@ async def reach(
     if command is None or not command.reserved or not shared or ref.role == Role.OWNER:
         return Reach.ALL
     begun = at_work if at_work is not None else await house.store.read(lambda tx: _last_author(tx, conversation))
-    own = begun is None or begun == ref.identity
+    own = begun is None or begun == ref.identity or house.breaker.is_bot(ref.address.bot, user_of(begun))
     before = [one.identity == ref.identity for one in waiting if one.id < ref.id]
     others = command.name in _TAKING_BACK or (command.name in CLOSING and not all(before))
     if own and not others:

@@ -95,6 +95,8 @@ ENGLISH = {
     "stale": "I was away: {count} message(|s) here (was|were) too old to act on when I came back. Please ask again.",
     "thread_gone": "The thread that this belongs to is gone, so it stands here.",
     "unknown_delivery": "My last answer may not have arrived: /again sends it once more.",
+    "file_unsent": "This could not be sent: {names}.",
+    "alone_unsaid": "What is for you alone I can't bring to you: write to me in private first, then ask again.",
     "lost_answer": "An answer of mine did not reach you: /again sends it.",
     "disk_full": "I can't store messages at the moment (the disk is full), so I can't answer. Please try later.",
     # long conversations

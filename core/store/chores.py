@@ -8,13 +8,14 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import case, delete, func, select, union_all, update
 
-from core.store import buttons, conversations, deliveries, inbox, people, remains, search, sessions
+from core.store import buttons, consents, conversations, deliveries, inbox, people, remains, search, sessions
 from core.store.attachments import is_needed
 from core.store.conversations import SessionId
 from core.store.engine import Store
 from core.store.files import Digest
 from core.store.sql import Sql, Tx, count, insert, integer, text, to_us
-from core.store.tables import attachments, consents, deletions, entries, idempotency, participants, turns
+from core.store.tables import attachments, deletions, entries, idempotency, participants, turns
+from core.store.tables import consents as consents_table
 from core.store.tables import deliveries as deliveries_table
 from core.store.tables import inbox as inbox_table
 from core.store.tables import sessions as sessions_table
@@ -45,7 +46,7 @@ _ENTRIES = Sql(delete(entries).where(entries.c.session_id == text("session")))
 _CLOSE_GATE = Sql(delete(deletions).where(deletions.c.session_id == text("session")))
 _BEFORE_ENTRIES = (
     Sql(delete(attachments).where(attachments.c.session_id == text("session"))),
-    Sql(delete(consents).where(consents.c.turn_id.in_(_TURNS))),
+    Sql(delete(consents_table).where(consents_table.c.turn_id.in_(_TURNS))),
 )
 _AFTER_ENTRIES = (
     Sql(delete(participants).where(participants.c.session_id == text("session"))),
@@ -58,9 +59,9 @@ _AFTER_ENTRIES = (
     Sql(delete(turns).where(turns.c.session_id == text("session"))),
     Sql(delete(sessions_table).where(sessions_table.c.id == text("session"))),
 )
-_c = consents.c
+_c = consents_table.c
 _CONSENTS = Sql(
-    delete(consents).where(
+    delete(consents_table).where(
         _c.id.in_(select(_c.id).where(_c.expires_at <= integer("at"), _c.state != "open").limit(count("most")))
     )
 )
@@ -133,8 +134,8 @@ def forget_pairings(tx: Tx, now: datetime, most: int) -> int:
 
 
 def forget_consents(tx: Tx, now: datetime, most: int) -> int:
-    """Approvals that have expired and are settled; one that is still open is the desk's to close."""
-    return tx.run(_CONSENTS, at=to_us(now), most=most)
+    """Approvals that expired long ago and are settled; one that is still open is the desk's to close."""
+    return tx.run(_CONSENTS, at=to_us(now - consents.KNOWN_FOR), most=most)
 
 
 def forget_answers(tx: Tx, now: datetime, most: int) -> int:

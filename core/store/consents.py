@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NewType
+from typing import Final, NewType
 
 from sqlalchemy import select, update
 
@@ -18,6 +18,8 @@ from core.vocabulary import Address, DeliveryId, TurnId
 
 ConsentId = NewType("ConsentId", str)
 """Random, unique in the store; what a person types or a button carries."""
+KNOWN_FOR: Final = timedelta(hours=1)
+"""How long after its time is over a question is known, so that whoever answers it is told that it has expired."""
 
 
 class ConsentState(StrEnum):

@@ -21,7 +21,7 @@ from core.store.enclosures import kind_named
 from core.store.files import Digest
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import deliveries
-from core.vocabulary import Address, BotName, Button, ChatId, ChatKind, DeliveryId, FileKind, MessageId, TurnId
+from core.vocabulary import Address, BotName, Button, ChatId, ChatKind, DeliveryId, FileKind, MessageId, TurnId, UserId
 
 QUEUED, SENDING, SENT, FAILED, UNKNOWN = "queued", "sending", "sent", "failed", "unknown"
 PREVIEW, REPLY, NOTICE, UNKNOWN_NOTICE = "preview", "reply", "notice", "unknown_notice"
@@ -52,6 +52,8 @@ class Parcel:
     state: str = QUEUED
     buttons: tuple[Button, ...] = ()
     files: tuple[SentFile, ...] = ()
+    alone: UserId | None = None
+    """Who alone is to see it, although it is for a place where others are."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +78,7 @@ class Posted:
     buttons: tuple[Button, ...] = ()
     files: tuple[SentFile, ...] = ()
     doubtful: bool = False
+    alone: UserId | None = None
 
 
 _WORDLESS = " "
@@ -84,10 +87,9 @@ _UNSENT = _d.state.in_(("queued", "sending"))
 """As the partial indexes are defined: SQLite uses them only for a condition that it can see is theirs."""
 _OUTBOUND = _UNSENT, _d.role != PREVIEW
 """A preview is its turn's."""
-_IN_THREAD = func.coalesce(_d.thread, "") == text("in_thread")
 _INSERT = insert(
     deliveries, "conversation_id", "turn_id", "role", "part", "bot", "chat", "thread", "reply_to", "kind", "text",
-    "state", "attempts", "created_at", "buttons", "files", returning="id",
+    "state", "attempts", "created_at", "buttons", "files", "alone", returning="id",
 )  # fmt: skip
 _GET = Sql(select(deliveries).where(_d.id == integer("id")))
 _SENDING = Sql(
@@ -136,21 +138,6 @@ _FAIL_CHAT = Sql(
 )
 _PREVIEW_OF = Sql(select(deliveries).where(_d.turn_id == text("turn"), _d.role == PREVIEW))
 _OF_TURN = Sql(select(deliveries).where(_d.turn_id == text("turn"), _d.role == REPLY).order_by(_d.part, _d.id))
-_NOTICE_WAITS = Sql(
-    select(func.count())
-    .select_from(deliveries)
-    .where(_UNSENT, _d.role == UNKNOWN_NOTICE, _d.bot == text("bot"), _d.chat == text("chat"), _IN_THREAD)
-)
-_UNKNOWN_IN = Sql(
-    select(deliveries)
-    .where(_d.state == "unknown", _d.bot == text("bot"), _d.chat == text("chat"), _IN_THREAD, _d.role != UNKNOWN_NOTICE)
-    .order_by(_d.id)
-)
-_SETTLED = Sql(
-    update(deliveries)
-    .where(_d.state == "unknown", _d.bot == text("of_bot"), _d.chat == text("of_chat"), _IN_THREAD)
-    .values(state="failed", error="asked_again", done_at=integer("at"))
-)
 _UNSENT_IN = Sql(
     select(func.count()).select_from(deliveries).where(_UNSENT, _d.conversation_id == integer("conversation"))
 )
@@ -186,7 +173,7 @@ _FORGET = Sql(
 )
 
 
-def _from_row(row: Row) -> Posted:
+def from_row(row: Row) -> Posted:
     conversation, turn = row.integer_or_none("conversation_id"), row.text_or_none("turn_id")
     message = row.text_or_none("message")
     return Posted(
@@ -206,6 +193,7 @@ def _from_row(row: Row) -> Posted:
         buttons=_buttons(row.text_or_none("buttons")),
         files=_files(row.text_or_none("files")),
         doubtful=message == "",
+        alone=UserId(alone) if (alone := row.text_or_none("alone")) is not None else None,
     )
 
 
@@ -234,12 +222,12 @@ def post(tx: Tx, parcel: Parcel, at: datetime) -> Posted:
         _INSERT, conversation_id=parcel.conversation, turn_id=parcel.turn, role=parcel.role, part=parcel.part,
         bot=address.bot, chat=address.chat, thread=address.thread, reply_to=address.reply_to, kind=parcel.kind,
         text=_words(parcel.text, parcel.files), state=parcel.state, attempts=attempts, created_at=to_us(at),
-        buttons=_written(parcel.buttons), files=_written(parcel.files),
+        buttons=_written(parcel.buttons), files=_written(parcel.files), alone=parcel.alone,
     )  # fmt: skip
     return Posted(
         id=DeliveryId(made), conversation=parcel.conversation, turn=parcel.turn, role=parcel.role, part=parcel.part,
         address=address, kind=parcel.kind, text=parcel.text, state=parcel.state, message=None, attempts=attempts,
-        not_before=None, created_at=at, buttons=parcel.buttons, files=parcel.files,
+        not_before=None, created_at=at, buttons=parcel.buttons, files=parcel.files, alone=parcel.alone,
     )  # fmt: skip
 
 
@@ -250,11 +238,8 @@ def say(
     return post(tx, notice(address, kind, said, conversation), at)
 
 
-def say_all(
-    tx: Tx, address: Address, kind: ChatKind, parts: Iterable[str], at: datetime, conversation: ConversationId | None
-) -> list[Posted]:
+def say_all(tx: Tx, whole: Parcel, parts: Iterable[str], at: datetime) -> list[Posted]:
     """Store one notice in several parts: the first alone points at what it answers."""
-    whole = notice(address, kind, "", conversation)
     return [post(tx, replace(whole, text=text, part=number), at) for number, text in enumerate(parts, start=1)]
 
 
@@ -267,7 +252,7 @@ def get(tx: Tx, delivery: DeliveryId) -> Posted:
     row = tx.one(_GET, id=delivery)
     if row is None:
         raise LookupError(f"no delivery {delivery}")
-    return _from_row(row)
+    return from_row(row)
 
 
 def sending(tx: Tx, delivery: DeliveryId) -> None:
@@ -331,7 +316,7 @@ def drop(tx: Tx, delivery: DeliveryId) -> None:
 
 def unsent(tx: Tx, bot: BotName, chat: ChatId, after: int, most: int) -> list[Posted]:
     """What waits for one chat, in order. Previews are not among it: their turn owns them."""
-    return [_from_row(row) for row in tx.all(_NEXT, bot=bot, chat=chat, after=after, most=most)]
+    return [from_row(row) for row in tx.all(_NEXT, bot=bot, chat=chat, after=after, most=most)]
 
 
 def chats(tx: Tx) -> list[tuple[BotName, ChatId]]:
@@ -341,7 +326,7 @@ def chats(tx: Tx) -> list[tuple[BotName, ChatId]]:
 
 def left_sending(tx: Tx) -> list[Posted]:
     """What the last process was sending when it died, previews included."""
-    return sorted((_from_row(row) for row in tx.all(_LEFT_SENDING)), key=lambda posted: posted.id)
+    return sorted((from_row(row) for row in tx.all(_LEFT_SENDING)), key=lambda posted: posted.id)
 
 
 def fail_chat(tx: Tx, bot: BotName, chat: ChatId, first: DeliveryId, why: str, at: datetime) -> int:
@@ -351,27 +336,12 @@ def fail_chat(tx: Tx, bot: BotName, chat: ChatId, first: DeliveryId, why: str, a
 
 def preview_of(tx: Tx, turn: TurnId) -> Posted | None:
     row = tx.one(_PREVIEW_OF, turn=turn)
-    return None if row is None else _from_row(row)
+    return None if row is None else from_row(row)
 
 
 def of_turn(tx: Tx, turn: TurnId) -> list[Posted]:
     """The parts of a turn's reply."""
-    return [_from_row(row) for row in tx.all(_OF_TURN, turn=turn)]
-
-
-def unknown_notice_waits(tx: Tx, place: Address) -> bool:
-    return tx.number(_NOTICE_WAITS, bot=place.bot, chat=place.chat, in_thread=place.thread or "") > 0
-
-
-def unknown_in(tx: Tx, place: Address) -> Sequence[Posted]:
-    """Parts that may or may not have arrived in this thread of this chat."""
-    rows = tx.all(_UNKNOWN_IN, bot=place.bot, chat=place.chat, in_thread=place.thread or "")
-    return [_from_row(row) for row in rows]
-
-
-def forget_unknown(tx: Tx, place: Address, at: datetime) -> None:
-    """What may not have arrived was asked for again, so its fate no longer matters."""
-    tx.run(_SETTLED, of_bot=place.bot, of_chat=place.chat, in_thread=place.thread or "", at=to_us(at))
+    return [from_row(row) for row in tx.all(_OF_TURN, turn=turn)]
 
 
 def unsent_in(tx: Tx, conversation: ConversationId) -> int:

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from sqlalchemy import delete, func, or_, select, update
 
+from core.people.access import user_of
 from core.store import facts
 from core.store.conversations import ConversationId, SessionId
 from core.store.sql import Row, Sql, Tx, count, from_us, integer, text, to_us
@@ -150,6 +151,14 @@ _NO_TEXT = Sql(
     )
     .values(text="", buttons=None, files=None)
 )  # fmt: skip
+_NOT_ALONE = Sql(
+    update(deliveries)
+    .where(
+        _d.id > integer("after"), _d.id <= integer("upto"), _d.alone == text("who"),
+        _d.state.in_(("sent", "failed", "unknown")), _d.created_at <= integer("at"),
+    )
+    .values(text="", buttons=None, files=None, alone=None)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -273,5 +282,6 @@ def blank(tx: Tx, one: Mark, after: int) -> None:
     """Of a page of inbox rows and of deliveries behind that id: who sent it, and what they were told alone."""
     for identity in one.identities:
         tx.run(_NO_NAME, after=after, upto=after + PAGE, who=identity, at=to_us(one.at))
+        tx.run(_NOT_ALONE, after=after, upto=after + PAGE, who=user_of(identity), at=to_us(one.at))
     for conversation in one.conversations:
         tx.run(_NO_TEXT, after=after, upto=after + PAGE, conversation=conversation, at=to_us(one.at))

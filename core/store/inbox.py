@@ -177,6 +177,14 @@ _OLD_PENDING = Sql(
     .order_by(_i.id)
     .limit(count("most"))
 )
+_TALK_WAITS = Sql(
+    select(func.count())
+    .select_from(inbox)
+    .where(
+        _i.state == "pending", _i.conversation_id == integer("conversation"), _i.lane == "ordered",
+        func.coalesce(_i.command, SPENT) == SPENT,
+    )
+)  # fmt: skip
 _PENDING_COUNT = Sql(select(func.count()).select_from(inbox).where(_i.state == "pending"))
 _FORGET = Sql(
     delete(inbox).where(
@@ -300,6 +308,11 @@ def pending_in(tx: Tx, conversation: ConversationId, after: int = 0, most: int =
 def waiting_in(tx: Tx, conversation: ConversationId, most: int) -> int:
     """How many rows wait in a conversation, counted up to `most`."""
     return tx.number(_WAITING_IN, conversation=conversation, most=most)
+
+
+def talk_waits(tx: Tx, conversation: ConversationId) -> bool:
+    """Does anything but commands wait in a conversation?"""
+    return tx.number(_TALK_WAITS, conversation=conversation) > 0
 
 
 def pending_count(tx: Tx) -> int:

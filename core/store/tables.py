@@ -230,11 +230,12 @@ deliveries = Table(
     Column("done_at", BigInteger),
     Column("buttons", Text),
     Column("files", Text),
+    Column("alone", Text),
     CheckConstraint("state IN ('queued','sending','sent','failed','unknown')", name="deliveries_state"),
     CheckConstraint("role IN ('preview','reply','notice','unknown_notice')", name="deliveries_role"),
     sqlite_autoincrement=True,
 )
-"""`buttons`, `files`: what goes with the text, as JSON."""
+"""`buttons`, `files`: what goes with the text, as JSON. `alone`: the user who alone is to see it."""
 _unsent = deliveries.c.state.in_(("queued", "sending"))
 Index(
     "deliveries_unsent",

@@ -129,7 +129,8 @@ class FakeBot:
         return made
 
     def _show(self, delivery: Delivery, message: MessageId | None) -> MessageId:
-        shown = self.chats.setdefault(delivery.address.chat, [])
+        chat = delivery.address.chat if delivery.alone is None else ChatId(delivery.alone)  # a direct chat has its name
+        shown = self.chats.setdefault(chat, [])
         if not delivery.text.strip():
             raise AssertionError("an empty message was sent")
         if message is not None:

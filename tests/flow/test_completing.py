@@ -208,7 +208,7 @@ async def test_the_list_of_sessions_counts_as_resume_does(furnish: Furnish) -> N
     await house.say_in_group("in the group")
     for user, chat, say in (("7", "7", house.say), ("7", GROUP, house.say_in_group)):
         await say("/sessions", user=user)
-        listed = [line for line in house.seen(chat)[-1].splitlines() if line[:1].isdigit()]
+        listed = [line for line in house.seen(user)[-1].splitlines() if line[:1].isdigit()]
         assert ["in the group" in line for line in listed].count(True) == (chat == GROUP)
         number = next(line.partition(".")[0] for line in listed if "taxes" in line)
         await say(f"/resume {number}", user=user)

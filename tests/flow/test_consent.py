@@ -80,10 +80,24 @@ async def test_no_argument_hides_behind_another(house: House) -> None:
             yield Suspend()
 
     await ask(house, Hiding())
-    question = "\n".join(house.seen()[1:])
-    assert "x" * 300 + "… (20000 characters)" in question
+    question = "".join(house.seen()[1:])
+    assert 1500 <= question.count("x") < 1600
+    assert "… (20000 characters)" in question
     assert '"to": "Mallory\\u200b\\u2066"' in question
-    assert len(question) < 2000
+    assert len(question) < 3000
+
+
+async def test_a_call_that_can_be_shown_whole_is_not_cut(house: House) -> None:
+    class Wordy(Paying):
+        async def __call__(self, turn: TurnContext) -> AsyncIterator[AgentEvent]:
+            arguments = json.dumps({"note": "x" * 5_000 + "; rm -rf /", "to": "Bob"})
+            await turn.opened([CallOpened(call="1", tool="pay", arguments=arguments)])
+            yield Suspend()
+
+    await ask(house, Wordy())
+    question = "".join(house.seen()[1:])
+    assert question.count("x") >= 5_000
+    assert "; rm -rf /" in question
 
 
 async def test_a_denied_call_is_not_made(house: House) -> None:

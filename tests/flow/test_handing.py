@@ -153,7 +153,7 @@ async def test_the_limit_of_the_platform_is_told_before_it_fails(filing: House, 
     filing.stage.on("send", shelf.sends("over.bin"))
     filing.stage.on("full", shelf.sends("full.bin"))
     await filing.say("send it")
-    assert filing.seen() == ["refused: over.bin has 10.0 MiB; at most 10 MiB can be sent there."]
+    assert filing.seen() == ["refused: over.bin has 10.1 MiB; at most 10 MiB can be sent there."]
     await filing.say("full")
     assert len(bot_of(filing).received) == 1
 
@@ -188,7 +188,7 @@ async def test_a_file_that_is_gone_when_it_is_sent_keeps_no_answer_back(filing: 
     for path in on_disk(filing):
         path.unlink()
     await filing.advance(60)
-    assert filing.seen() == ["done: a.txt"]
+    assert filing.seen() == ["done: a.txt", "This could not be sent: a.txt."]
     assert (await filing.deliveries())[0] == ("failed", "reply")
 
 
@@ -211,7 +211,7 @@ async def test_a_file_that_is_not_taken_keeps_the_answer_in_its_place(
     filing.stage.on("send", shelf.sends(shelf.put("a.txt")))
     await filing.say("send it")
     await filing.advance(60)
-    came = ["done: a.txt"] if isinstance(error, Rejected) else ["<a.txt>", "done: a.txt"]
+    came = ["done: a.txt", "This could not be sent: a.txt."] if isinstance(error, Rejected) else ["<a.txt>", "done: a.txt"]
     assert filing.seen() == came
 
 

@@ -53,11 +53,11 @@ async def test_c30_a_human_is_heard_all_the_while_and_can_stop(furnish: Furnish)
     await accepted(house, breaker.MOST)
     house.stage.on("beep", house.stage.waits())
     assert (await beep(house)).receipt.verdict is Verdict.IGNORED
-    stopped = await house.say_in_group("/stop", user="1")
+    stopped = await house.say_in_group("/stop", user="7")
     assert stopped.receipt.verdict is Verdict.ACCEPTED
     assert house.seen(GROUP)[-1] == "Nothing was running."
     running = await beep(house)
-    await house.say_in_group("/stop", user="1")
+    await house.say_in_group("/stop", user="7")
     assert house.seen(GROUP)[-1] == "Stopped."
     assert await house.fate(running) == "answered"
 
@@ -119,11 +119,6 @@ async def test_a_human_in_their_direct_chat_does_not_mend_a_group(furnish: Furni
     await house.say("hello")
     await house.say("hello", kind=ChatKind.DIRECT, user="1")
     assert await accepted(house, 1) == 0
-
-
-COUNTED = (
-    "core/desk/intake.py offer, core/desk/breaker.py trips: counted before it is known whether it is new and for us"
-)
 
 
 async def test_what_a_bot_says_to_nobody_does_not_use_up_what_it_may_say_to_us(furnish: Furnish) -> None:

@@ -320,9 +320,6 @@ async def test_explain_tells_what_became_of_a_press(furnish: Furnish) -> None:
     assert "the button was used already, too old, or somebody else's" in sentences[1]
 
 
-UNMENDED = "core/desk/intake.py _press: a press is not judged by the gate; only a block is looked at"
-
-
 @pytest.mark.parametrize("change", [{"access": {"direct": "off"}}, {"access": {"direct": "allow"}}])
 async def test_whoever_may_not_speak_any_more_may_not_press_either(furnish: Furnish, change: dict[str, object]) -> None:
     house = await furnish(ButtonBot(), **IDLE)

@@ -34,6 +34,24 @@ async def test_c29_over_a_restart_and_after_a_reset(house: House) -> None:
     assert (await murmur(house, "anew")).receipt.verdict is Verdict.ACCEPTED
 
 
+async def test_c29_a_thread_is_its_own_as_soon_as_somebody_spoke_to_it_there(house: House) -> None:
+    """Also before the first message is answered, or even taken up."""
+    first = house.group_message("you there?", thread="5")
+    second = replace(house.group_message("and this?", thread="5", user="8"), addressed=False)
+    elsewhere = replace(house.group_message("psst", thread="6", user="8"), addressed=False)
+    receipts = await house.receive(first, second, elsewhere)
+    assert [one.verdict for one in receipts] == [Verdict.ACCEPTED, Verdict.ACCEPTED, Verdict.IGNORED]
+    await house.idle()
+    assert house.stage.texts == ["you there?", "and this?"]
+
+
+async def test_a_command_that_waits_makes_no_thread_its_own(house: House) -> None:
+    first = house.group_message("/undo", thread="5")
+    second = replace(house.group_message("psst", thread="5", user="8"), addressed=False)
+    receipts = await house.receive(first, second)
+    assert [one.verdict for one in receipts] == [Verdict.ACCEPTED, Verdict.IGNORED]
+
+
 async def test_neither_its_group_nor_other_threads_become_its_own_by_that(house: House) -> None:
     await house.say_in_group("you there?", thread="5")
     for thread, chat in ((None, GROUP), ("6", GROUP), ("5", "-200"), ("55", GROUP)):

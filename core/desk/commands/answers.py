@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 
 from core.desk import consent
 from core.desk.commands.effects import Case, Effect
@@ -13,8 +12,6 @@ from core.store.consents import Consent, ConsentId, ConsentState, Waits
 from core.store.sql import Tx
 
 ALL = "all"
-LATE = timedelta(hours=1)
-"""How long after its end a question is said to have expired."""
 _UNANSWERED = (ConsentState.OPEN, ConsentState.EXPIRED)
 
 
@@ -46,7 +43,7 @@ def _meant(tx: Tx, case: Case, due: list[Consent]) -> list[Consent] | str:
     if not name or name == ALL:
         if len(due) > 1 and not name:
             return say("consent_which", count=len(due), ids=", ".join(one.id for one in due))
-        last = consents.last_in(tx, case.row.address, case.now - LATE) if not due else None
+        last = consents.last_in(tx, case.row.address, case.now - consents.KNOWN_FOR) if not due else None
         expired = last is not None and last.expires_at <= case.now and last.state in _UNANSWERED
         return due or say("consent_expired" if expired else "consent_none")
     named = [one for one in due if one.id.casefold() == name]

@@ -12,6 +12,7 @@ from core.desk import bringing, resets
 from core.desk.admit import begin, close_suspended
 from core.desk.commands.table import Reach
 from core.desk.resets import Policy, ResetReason
+from core.people.access import user_of
 from core.people.names import plain_line
 from core.service.notices import Notices
 from core.store import conversations, deliveries, entries, history, inbox, lost, sessions, turns
@@ -209,27 +210,28 @@ def clear(tx: Tx, case: Case) -> Effect:
 def again(tx: Tx, case: Case) -> Effect:
     """What may not have arrived here, and of this conversation what did not; else the last reply."""
     address, missing = case.row.address, lost.parts(tx, case.conversation.id)
-    missed = sorted([*deliveries.unknown_in(tx, address), *missing], key=lambda part: part.id)
-    said = [(part.text, part.files) for part in missed if part.text or part.files]
+    asker = user_of(case.row.identity)
+    perhaps = [part for part in lost.perhaps(tx, address) if part.alone in (None, asker)]
+    missed = sorted([*perhaps, *missing], key=lambda part: part.id)
+    said = [(part.text, part.files, part.alone) for part in missed if part.text or part.files]
     session = case.session(tx)
     if not said and session is not None:
         answered = from_end(tx, session, Kind.ASSISTANT, past_clear=True)
-        said = [(part, ()) for part in case.parts(answered.text)] if answered is not None else []
+        said = [(part, (), None) for part in case.parts(answered.text)] if answered is not None else []
     if not said:
         return Effect(reply=case.notices.say("again_none"))
-    deliveries.forget_unknown(tx, address, case.now)
-    lost.asked_again(tx, missing, case.now)
+    lost.asked_again(tx, missed, case.now)
     _tell_rest(tx, case, lost_ones=False)
     posted = [
         deliveries.post(
             tx,
             Parcel(
                 conversation=case.conversation.id, turn=None, role=deliveries.REPLY, part=number,
-                address=address, kind=case.row.kind, text=text, files=files,
+                address=address, kind=case.row.kind, text=text, files=files, alone=alone,
             ),
             case.now,
         )
-        for number, (text, files) in enumerate(said, start=1)
+        for number, (text, files, alone) in enumerate(said, start=1)
     ]  # fmt: skip
     return Effect(posted=tuple(posted))
 

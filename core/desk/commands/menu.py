@@ -20,6 +20,7 @@ def menu(notices: Notices) -> Sequence[CommandHelp]:
             needs_argument=bool(command.hint) and not command.hint.startswith("["),
             private=command.private,
             completes=command.name in COMPLETED,
+            aliases=command.aliases,
         )
         for command in COMMANDS
     ]

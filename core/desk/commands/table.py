@@ -16,7 +16,8 @@ COMMAND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 class Command:
     """`hint` shows the argument in the help. `reserved`: in a shared conversation only for the turn's author, those
     who run the group, and owners. `turn`: its effect is a turn, so it waits in order and is admitted like a message.
-    `private`: its answer is for the asker alone, where the platform can do that."""
+    `private`: its answer is for the asker alone, where the platform can do that; `personal`: else in the direct chat,
+    also where it was typed."""
 
     name: str
     lane: Lane
@@ -25,6 +26,7 @@ class Command:
     reserved: bool = False
     turn: bool = False
     private: bool = False
+    personal: bool = False
 
 
 class Reach(Enum):
@@ -44,7 +46,7 @@ COMMANDS = (
     Command(name="help", lane=Lane.INSTANT, aliases=("start", "commands"), private=True),
     Command(name="reset", lane=Lane.CONTROL, aliases=("new",), hint="[text]", reserved=True),
     Command(name="resume", lane=Lane.ORDERED, hint="[n|title|id]", reserved=True),
-    Command(name="sessions", lane=Lane.INSTANT, private=True),
+    Command(name="sessions", lane=Lane.INSTANT, private=True, personal=True),
     Command(name="title", lane=Lane.ORDERED, hint="TEXT"),
     Command(name="status", lane=Lane.INSTANT, private=True),
     Command(name="stop", lane=Lane.CONTROL, reserved=True),
@@ -54,15 +56,15 @@ COMMANDS = (
     Command(name="compact", lane=Lane.ORDERED, hint="[topic]", reserved=True),
     Command(name="model", lane=Lane.ORDERED, hint="[name|default]", reserved=True),
     Command(name="agent", lane=Lane.ORDERED, hint="[name|default]", reserved=True),
-    Command(name="usage", lane=Lane.INSTANT, private=True),
-    Command(name="export", lane=Lane.INSTANT, private=True),
-    Command(name="whoami", lane=Lane.INSTANT, private=True),
+    Command(name="usage", lane=Lane.INSTANT, private=True, personal=True),
+    Command(name="export", lane=Lane.INSTANT, private=True, personal=True),
+    Command(name="whoami", lane=Lane.INSTANT, private=True, personal=True),
     Command(name="again", lane=Lane.ORDERED),
     Command(name="queue", lane=Lane.ORDERED, hint="TEXT", turn=True),
     Command(name="steer", lane=Lane.CONTROL, hint="TEXT"),
     Command(name="approve", lane=Lane.CONTROL, hint="[id|all]", reserved=True),
     Command(name="deny", lane=Lane.CONTROL, hint="[id|all]", reserved=True),
-    Command(name="forget", lane=Lane.ORDERED, hint="[yes]", private=True),
+    Command(name="forget", lane=Lane.ORDERED, hint="[yes]", private=True, personal=True),
     Command(name="version", lane=Lane.INSTANT, private=True),
 )
 BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
