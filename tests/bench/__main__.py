@@ -14,7 +14,7 @@ from tests.bench.figures import ASIDE, Figure, loaded, table
 
 PARTS = (
     "start", "turns", "latency", "known", "memory", "long", "model_start", "models", "streams", "model_memory",
-    "platforms",
+    "platforms", "killed",
 )  # fmt: skip
 """Each is measured in a process of its own, so that none inherits another's memory."""
 ROOT = Path(__file__).parents[2]

@@ -102,12 +102,13 @@ def _at(waits_s: Sequence[float], share: float) -> float:
     return 1000 * ordered[int(share * (len(ordered) - 1))]
 
 
-def _waits(run: Run, name: str, when: str) -> list[Figure]:
-    waits = waits_of(run.said, name)
+def _waits(run: Run, name: str, when: str, beside: Run | None = None) -> list[Figure]:
+    """`beside`: the run to compare it with."""
+    waits, others = waits_of(run.said, name), waits_of(beside.said, name) if beside is not None else ()
     what = f"said on {name} to answered there, {when}"
     return [
-        Figure(what=f"{what}, p50", value=_at(waits, 0.5), unit="ms"),
-        Figure(what=f"{what}, p99", value=_at(waits, 0.99), unit="ms"),
+        Figure(what=f"{what}, {call}", value=_at(waits, share), unit="ms", bare=_at(others, share) if others else None)
+        for call, share in (("p50", 0.5), ("p99", 0.99))
     ]
 
 
@@ -127,7 +128,7 @@ async def measure() -> list[Figure]:
     ]  # fmt: skip
     for name in NAMES:
         figures += _waits(well, name, "all well")
-        figures += _waits(failing, name, beside) if name != FAILS else []
+        figures += _waits(failing, name, f"{beside} (bare: all well)", well) if name != FAILS else []
     return [
         *figures,
         Figure(what="messages without exactly one answer, all well", value=_not_once(well), unit="", budget=0),

@@ -125,6 +125,27 @@ async def test_after_a_lost_session_it_goes_on_behind_the_last_message(discord: 
     assert len(desk.heard) == 4
 
 
+async def test_what_grew_too_old_while_a_session_was_lost_is_left(discord: World) -> None:
+    server = discord.server
+    discord.haunt(discord.dm)
+    async with serving(discord) as (_, desk):
+        say(discord, discord.dm, "one")
+        await desk.until(lambda: texts(desk) == ["one"])
+        server.kick(4000)
+        server.forget_sessions()
+        wait_s = await discord.clock.asleep(1)
+        say(discord, discord.dm, "two", "three")
+        desk.stale_before = _late()
+        discord.clock.advance(wait_s)
+        for attempt in (2, 3):
+            discord.clock.advance(await discord.clock.asleep(attempt))
+        await discord.wait(lambda: len(server.calls_of("get_messages")) == 2)
+        await until_caught_up(desk)
+        say(discord, discord.dm, "four")
+        await desk.until(lambda: texts(desk)[-1] == "four")
+    assert texts(desk) == ["one", "four"]
+
+
 async def test_a_kill_while_catching_up_leaves_nothing_behind(discord: World) -> None:
     """The first batch moves the time of the last stored message: only the note tells that more was to come."""
     discord.haunt(discord.dm)

@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bots.discord.bot import DiscordBot
 from bots.discord.sdk import Route
 from core.errors import BotRejected
-from tests.contract.discord import DiscordDesk, World, serving, world
-from tests.contract.doubles import PATIENCE_S, running
+from tests.contract.discord import NAME, DiscordDesk, World, serving, settings_for, world
+from tests.contract.doubles import PATIENCE_S, NoChance, running
 from tests.fakes.discord import DiscordServer, GatewayRules
+from tests.wire.leaping import LeapingLoop
 
 
 @pytest.fixture
@@ -86,6 +88,21 @@ async def test_a_gateway_that_answers_no_heartbeat_is_left(discord: World) -> No
         discord.clock.advance(wait_s)
         await desk.until(lambda: desk.health.last == "up")
     assert len(server.notes_of("resumed")) == 1
+
+
+async def test_that_is_noticed_some_seconds_after_two_heartbeats(
+    discord: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = discord.server
+    server.rules.heartbeat_ms = 200
+    bot = DiscordBot(NAME, settings=settings_for(server), clock=discord.clock, random=NoChance())
+    desk, loop = DiscordDesk(discord.memory), LeapingLoop(monkeypatch)
+    async with running(bot, desk):
+        await desk.until(lambda: desk.health.last == "up")
+        server.rules.acknowledges = False
+        loop.leap(10.0)
+        await discord.clock.asleep(1)
+        assert "heartbeat" in desk.health.last
 
 
 async def test_a_gateway_that_never_greets_is_tried_again(discord: World) -> None:

@@ -1,0 +1,136 @@
+"""Discord's deadlines for what people do with commands: three seconds to acknowledge, fifteen minutes to answer."""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from core.vocabulary import DeliveryId
+from tests.contract.discord import DiscordDesk, World, serving, world
+from tests.contract.doubles import PATIENCE_S, running
+from tests.fakes.clock import ManualClock
+from tests.fakes.discord import DiscordServer, GatewayRules, Interaction
+from tests.wire.leaping import LeapingLoop
+
+ANSWER_S: Final = 3.0
+"""https://docs.discord.com/developers/interactions/receiving-and-responding#responding-to-an-interaction"""
+LATEST_S: Final = 14 * 60.0
+"""What takes so long may still be answered as what it is."""
+
+
+class Timed(World):
+    """Discord's clock stands still until a test moves it, and the bot's moves along."""
+
+    def __init__(self, server: DiscordServer, platform: ManualClock) -> None:
+        super().__init__(server)
+        self._platform = platform
+        self.allowed: set[str] = set()
+        """Rules that are broken where nobody can help it."""
+
+    def later(self, seconds: float) -> None:
+        self._platform.advance(seconds)
+        self.clock.advance(seconds)
+
+    async def used(self, name: str) -> Interaction:
+        await self.wait(lambda: bool(self.server.commands()))
+        return self.server.command(self.ada, self.channel, name)
+
+
+@pytest.fixture
+async def discord() -> AsyncIterator[Timed]:
+    platform = ManualClock(1_767_225_600.0)
+    rules = GatewayRules(identify_every_s=0.0)
+    async with DiscordServer(limits=None, clock=platform, gateway=rules) as server:
+        made = Timed(server, platform)
+        yield made
+        assert {problem.rule for problem in server.problems} <= made.allowed
+
+
+async def slowly_stored(discord: Timed, desk: DiscordDesk, name: str, seconds: float) -> Interaction:
+    """The desk's store takes so long; then it has it."""
+    desk.open.clear()
+    used = await discord.used(name)
+    await desk.until(lambda: desk.waiting == 1)
+    discord.later(seconds)
+    desk.open.set()
+    await desk.until(lambda: bool(desk.messages))
+    return used
+
+
+@pytest.mark.parametrize("name", ["reset", "status"])
+async def test_what_is_stored_slowly_is_acknowledged_in_time(discord: Timed, name: str) -> None:
+    """Though Discord answers nothing else meanwhile."""
+    server = discord.server
+    async with serving(discord) as (bot, desk):
+        for route in ("typing", "get_messages", "get_message", "get_channel", "create_message"):
+            server.hang(route, count=None)
+        used = await slowly_stored(discord, desk, name, ANSWER_S - 0.1)
+        await bot.send(discord.delivery(desk.messages[0], "done"))
+        server.clear_faults()
+    assert used.acknowledged_after_s == pytest.approx(ANSWER_S - 0.1)
+    assert [one.interaction_id for one in server.sent() if one.content == "done"] == [used.id]
+
+
+async def test_what_is_stored_too_slowly_is_answered_all_the_same(discord: Timed) -> None:
+    server, discord.allowed = discord.server, {"acknowledged_late"}
+    async with serving(discord) as (bot, desk):
+        used = await slowly_stored(discord, desk, "reset", ANSWER_S + 0.1)
+        await bot.send(discord.delivery(desk.messages[0], "late"))
+    assert not used.acknowledged
+    assert server.texts(discord.channel) == ("late",)
+
+
+@pytest.mark.parametrize("name", ["reset", "status"])
+async def test_within_its_minutes_a_command_is_answered_as_such(discord: Timed, name: str) -> None:
+    """The first word, a later one, and what that becomes; for all or for the asker."""
+    server = discord.server
+    async with serving(discord) as (bot, desk):
+        used = await slowly_stored(discord, desk, name, 0.0)
+        await bot.send(first := discord.delivery(desk.messages[0], "first"))
+        discord.later(LATEST_S)
+        later = replace(first, id=DeliveryId(first.id + 1), text="later")
+        sent = await bot.send(later)
+        await bot.edit(replace(later, text="later, and more"), sent)
+    answers = [(one.content, one.interaction_id) for one in server.sent()]
+    assert answers == [("first", used.id), ("later, and more", used.id)]
+    assert not server.calls_of("create_message")
+
+
+async def test_an_answer_waits_no_longer_for_its_acknowledgement_than_discord_would_take_it(
+    discord: Timed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = discord.server
+    bot, desk = discord.patient(), DiscordDesk(discord.memory)
+    loop = LeapingLoop(monkeypatch)
+    async with running(bot, desk):
+        await desk.until(lambda: desk.health.last == "up")
+        server.hang("callback", count=None)
+        await slowly_stored(discord, desk, "reset", 0.0)
+        await discord.wait(lambda: len(server.calls_of("callback")) == 1)
+        sending = asyncio.create_task(bot.send(discord.delivery(desk.messages[0], "here all the same")))
+        await asyncio.sleep(0)
+        loop.leap(2 * ANSWER_S)
+        async with asyncio.timeout(PATIENCE_S):
+            await sending
+        server.clear_faults()
+    assert server.texts(discord.channel) == ("here all the same",)
+
+
+async def test_a_command_is_acknowledged_at_once() -> None:
+    """By a clock that goes on; usually, since any machine may be held up now and then."""
+    async with world() as discord, serving(discord):
+        await discord.wait(lambda: bool(discord.server.commands()))
+        waits = [await acknowledged_after_s(discord) for _ in range(9)]
+    assert statistics.median(waits) < ANSWER_S / 3
+
+
+async def acknowledged_after_s(discord: World) -> float:
+    used = discord.server.command(discord.ada, discord.channel, "status")
+    await discord.wait(lambda: used.acknowledged)
+    assert used.acknowledged_after_s is not None
+    return used.acknowledged_after_s
