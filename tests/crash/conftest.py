@@ -9,9 +9,12 @@ from typing import Final
 
 import pytest
 
-pytest.register_assert_rewrite("tests.crash.scene", "tests.crash.daemon", "tests.crash.models_scene")
+pytest.register_assert_rewrite(
+    "tests.crash.scene", "tests.crash.daemon", "tests.crash.models_scene", "tests.crash.everywhere"
+)
 
 from tests.crash.dialogue import Ahead, Platform  # noqa: E402
+from tests.crash.everywhere import World  # noqa: E402
 from tests.crash.models_scene import Furniture, ModelScene, Open  # noqa: E402
 from tests.crash.nursery import Nursery  # noqa: E402
 from tests.crash.platforms import SLACK_ANSWER_S, Discord, Slack, SlackThreads, discord_server  # noqa: E402
@@ -21,6 +24,7 @@ from tests.fakes.slack import ThreadedSlackServer  # noqa: E402
 from tests.fakes.telegram import ThreadedTelegramServer  # noqa: E402
 
 StageOn = Callable[..., AbstractContextManager[Stage]]
+WorldOn = Callable[..., AbstractContextManager[World]]
 
 WARM: Final = (
     "core.agents.engine", "core.agents.tool_server", "pydantic_ai.models.openai", "pydantic_ai.providers.openai",
@@ -56,7 +60,7 @@ def scene(server: ThreadedTelegramServer, nursery: Nursery, sqlite_template: Pat
 @pytest.fixture(scope="session")
 def bot_nursery() -> Iterator[Nursery]:
     """Its daemons have the platforms' SDKs from the start."""
-    with Nursery(*BOTS) as made:
+    with Nursery(*BOTS, "tests.crash.everywhere_points") as made:
         yield made
 
 
@@ -88,6 +92,24 @@ def stage_on(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Sta
             made.put_store(sqlite_template)
             with made.daemon:
                 yield made
+
+    return opened
+
+
+@pytest.fixture
+def world_on(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> WorldOn:
+    """Opens a world on one platform, whose daemon does not run yet, and looks whether all is well there at the end."""
+
+    @contextmanager
+    def opened(name: str, table: str = "", more: str = "") -> Iterator[World]:
+        """`table`: lines of the bot's table; `more`: further tables."""
+        with platform_called(name, table or ("drafts = false" if name == "telegram" else "")) as platform:
+            platform.without_limits()
+            made = World(platform, tmp_path, bot_nursery, more)
+            made.put_store(sqlite_template)
+            with made.daemon, made.telling():
+                yield made
+                made.well()
 
     return opened
 

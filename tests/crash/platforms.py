@@ -43,8 +43,8 @@ class DiscordTalk(Dialogue):
         super().__init__(place, None if parent is None else str(channel.id))
         self._platform = platform
         self._server = platform.server
-        self._channel = channel
-        self._people = people
+        self.channel = channel
+        self.people = people
         self._direct = channel.guild_id is None
         self._number = platform.number()
 
@@ -54,14 +54,14 @@ class DiscordTalk(Dialogue):
 
     def bring(self, text: str, mark: str, name: str, content: bytes) -> None:
         """A file, in private."""
-        said = self._server.say(self._channel, self._people[0], text, files=[(name, content)])
+        said = self._server.say(self.channel, self.people[0], text, files=[(name, content)])
         self.said[str(said.id)] = mark
 
     def put(self, text: str, mark: str = "") -> None:
         self._platform.leap()
         ours = self._direct or (self.thread is not None and bool(self.said))
-        who = self._people[len(self.said) % len(self._people)]
-        said = self._server.say(self._channel, who, text if ours else f"<@{self._server.bot.id}> {text}")
+        who = self.people[len(self.said) % len(self.people)]
+        said = self._server.say(self.channel, who, text if ours else f"<@{self._server.bot.id}> {text}")
         self.said[str(said.id)] = mark
 
     def comes_again(self, message: str) -> None:
@@ -69,28 +69,28 @@ class DiscordTalk(Dialogue):
         self._server.tell_again(self._server.message(int(message)))
 
     @property
-    def _shown(self) -> tuple[DiscordMessage, ...]:
-        return tuple(one for one in self._server.sent(self._channel) if not one.deleted and not one.ephemeral)
+    def shown(self) -> tuple[DiscordMessage, ...]:
+        return tuple(one for one in self._server.sent(self.channel) if not one.deleted and not one.ephemeral)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        return tuple(one.content for one in self._shown)
+        return tuple(one.content for one in self.shown)
 
     def waited_s(self, mark: str) -> float | None:
         """https://docs.discord.com/developers/reference#snowflakes: milliseconds, 22 bits up."""
-        answer = next((one.id for one in self._shown if closing(mark) in one.content), None)
+        answer = next((one.id for one in self.shown if closing(mark) in one.content), None)
         return None if answer is None else ((answer >> 22) - (int(self.message_of(mark)) >> 22)) / 1000
 
     @property
     def buttons(self) -> int:
-        return sum(len(one.buttons) for one in self._shown)
+        return sum(len(one.buttons) for one in self.shown)
 
     def press(self) -> None:
-        message = next((one for one in reversed(self._shown) if one.buttons), None)
+        message = next((one for one in reversed(self.shown) if one.buttons), None)
         if message is None:
             raise LookupError("no button")
         self.presses += 1
-        self._server.press(self._people[0], message, next(iter(message.buttons)))
+        self._server.press(self.people[0], message, next(iter(message.buttons)))
 
 
 class Discord:
@@ -182,8 +182,8 @@ class SlackTalk(Dialogue):
         super().__init__(channel.id, None if root is None else root.ts)
         self._platform = platform
         self._server = platform.server
-        self._channel = channel
-        self._people = people
+        self.channel = channel
+        self.people = people
         self._root = root
         self._put: dict[str, Said] = {}
         self.ordered = channel.kind == "im" or root is not None  # in a channel each question begins a thread
@@ -195,16 +195,16 @@ class SlackTalk(Dialogue):
 
     def bring(self, text: str, mark: str, name: str, content: bytes) -> None:
         """A file, in private."""
-        file = self._server.file(self._people[0], name, content)
-        said = self._server.say(self._channel, self._people[0], text, files=[file])
+        file = self._server.file(self.people[0], name, content)
+        said = self._server.say(self.channel, self.people[0], text, files=[file])
         self.said[said.ts] = mark
 
     def put(self, text: str, mark: str = "") -> None:
         self._platform.leap()
-        ours = self._channel.kind == "im" or (self._root is not None and bool(self.said))
-        who = self._people[len(self.said) % len(self._people)]
+        ours = self.channel.kind == "im" or (self._root is not None and bool(self.said))
+        who = self.people[len(self.said) % len(self.people)]
         words = text if ours else f"{self._server.bot} {text}"
-        said = self._server.say(self._channel, who, words, thread=self._root)
+        said = self._server.say(self.channel, who, words, thread=self._root)
         self.said[said.ts] = mark
         self._put[said.ts] = said
 
@@ -213,29 +213,29 @@ class SlackTalk(Dialogue):
         self._server.redeliver(self._put[message])
 
     @property
-    def _shown(self) -> tuple[SlackMessage, ...]:
+    def shown(self) -> tuple[SlackMessage, ...]:
         """Without what Slack itself says in the bot's name."""
-        return tuple(one for one in self._server.from_bot(self._channel) if one.subtype != "assistant_app_thread")
+        return tuple(one for one in self._server.from_bot(self.channel) if one.subtype != "assistant_app_thread")
 
     @property
     def texts(self) -> tuple[str, ...]:
         """Said in blocks; the text beside them is for notifications, and cut short."""
-        return tuple(words_of(one) for one in self._shown)
+        return tuple(words_of(one) for one in self.shown)
 
     def waited_s(self, mark: str) -> float | None:
-        answer = next((one.ts for one in self._shown if closing(mark) in words_of(one)), None)
+        answer = next((one.ts for one in self.shown if closing(mark) in words_of(one)), None)
         return None if answer is None else float(answer) - float(self.message_of(mark))
 
     @property
     def buttons(self) -> int:
-        return sum(len(_actions(one)) for one in self._shown)
+        return sum(len(_actions(one)) for one in self.shown)
 
     def press(self) -> None:
-        message = next((one for one in reversed(self._shown) if _actions(one)), None)
+        message = next((one for one in reversed(self.shown) if _actions(one)), None)
         if message is None:
             raise LookupError("no button")
         self.presses += 1
-        self._server.click(self._channel, message.ts, self._people[0], _actions(message)[0])
+        self._server.click(self.channel, message.ts, self.people[0], _actions(message)[0])
 
 
 def words_of(message: SlackMessage) -> str:

@@ -120,3 +120,16 @@ def test_in_more_conversations_than_are_looked_at_on_slack(on_slack: Stage) -> N
     talks = known(on_slack, 105)
     say_to_nobody(on_slack, talks)
     all_answered(on_slack, talks, MANY_S)
+
+
+def test_on_slack_nobody_who_goes_on_speaking_is_answered_out_of_order(on_slack: Stage) -> None:
+    """Though more are to be read than Slack lets be read at once."""
+    talks = known(on_slack, 60)
+    say_to_nobody(on_slack, talks)
+    on_slack.start()
+    on_slack.daemon.until_bot("up", on_slack.platforms[0].name)
+    for talk in [*talks[:10], *talks[-10:]]:
+        talk.say("fast")
+    on_slack.settle(timeout_s=MANY_S)
+    answered = [[mark for text in talk.texts for mark in talk.marks if f"end({mark})" in text] for talk in talks]
+    assert answered == [talk.marks for talk in talks]
