@@ -211,7 +211,8 @@ async def test_a_file_that_is_not_taken_keeps_the_answer_in_its_place(
     filing.stage.on("send", shelf.sends(shelf.put("a.txt")))
     await filing.say("send it")
     await filing.advance(60)
-    came = ["done: a.txt", "This could not be sent: a.txt."] if isinstance(error, Rejected) else ["<a.txt>", "done: a.txt"]
+    refused = isinstance(error, Rejected)
+    came = ["done: a.txt", "This could not be sent: a.txt."] if refused else ["<a.txt>", "done: a.txt"]
     assert filing.seen() == came
 
 
