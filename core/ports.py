@@ -339,8 +339,9 @@ class Questions:
     """How a person finds the id that the platform knows them by."""
     offer: Sequence[str]
     """Options of `[bots.NAME]` that people change first."""
-    paper: Callable[[str, Sequence[CommandHelp]], str] | None = None
-    """What is pasted on the platform's site to set the account up: (shown name, commands) -> text. Pure. None where
-    there is nothing to paste."""
+    paper: Callable[[str, Sequence[CommandHelp], str], str] | None = None
+    """What is pasted on the platform's site to set the account up: (shown name, commands, address) -> text. Pure.
+    `address`: where the platform reaches the bot, "" if the bot calls the platform. None where there is nothing to
+    paste."""
     paste_at: str = ""
     """Where it is pasted: an address, and the clicks from there."""

@@ -19,7 +19,6 @@ from bots.slack.line import PATIENCE, Line, Patience, connected
 from bots.slack.listening import Listener, introduce
 from bots.slack.manifest import lacking
 from bots.slack.sending import Sender, Ways, aside
-from bots.slack.settling import Attempts
 from bots.slack.streaming import Streamer, Streams
 from bots.slack.waits import Waits, patiently
 from config.bots import SlackSettings
@@ -55,7 +54,6 @@ class SlackBot:
         self._clock = clock
         self._random = random
         self._patience = patience
-        self._attempts = Attempts()
         self._streams = Streams(clock)
         secret = settings.signing_secret
         self._door = Door(secret.reveal(), clock) if settings.mode == "http" and secret is not None else None
@@ -87,8 +85,8 @@ class SlackBot:
             if line.scopes and (missing := lacking(line.scopes)):
                 _LOG.warning("slack's token lacks scopes", extra={"bot": self._name, "scopes": ", ".join(missing)})
             listener = Listener(self._settings, line, desk, self._random, us)
-            ways = Ways(texts=Streamer(line, desk, us, self._streams), uploads=Uploads(self._name, line, desk))
-            sender = Sender(line, listener.people, listener.commands, ways, self._attempts)
+            ways = Ways(texts=Streamer(line, us, self._streams), uploads=Uploads(self._name, line, desk))
+            sender = Sender(line, listener.people, listener.commands, ways)
             self._live = _Live(line=line, listener=listener, sender=sender)
             try:
                 await listener.listen(self._door)

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Final, TypeVar
 
 from bots.slack.history import Found, History, Place
@@ -54,12 +54,15 @@ class CatchingUp:
         self._gaps: list[datetime | None] = []
         self._since: datetime | None = None
         self._most = 0
-        self._due: OrderedDict[Place, None] = OrderedDict()
+        self._due: dict[Place, None] = {}
+        self._wanted: dict[Place, None] = {}
+        """Where something was just said; whoever said it first is to be waited for first."""
         self._under_way: list[Place] = []
         self._left: dict[Place, list[Message]] = {}
         self._read: set[Place] = set()
-        self._passed: set[Place] = set()
         self._put_off: set[Place] = set()
+        self._everywhere = False
+        self._planned = True
         self._listed = True
         self._refused = False
         self._rounds = 0
@@ -71,9 +74,8 @@ class CatchingUp:
         """Nothing was heard from then until now; None: since something was last heard at all."""
         self._gaps.append(since)
         self._rounds += 1
-        self._listed = False
+        self._planned = self._listed = False
         self._read.clear()
-        self._passed.clear()
         self._put_off.clear()
         self._gap.set()
         self._move()
@@ -98,30 +100,36 @@ class CatchingUp:
     # what comes meanwhile
 
     def is_behind(self, place: Place) -> bool:
-        """May something have been said there that is still to be read? No, once it was not to be waited for."""
+        """May something have been said there that is still to be read?"""
         chat = Place(chat=place.chat)
-        return place not in self._passed and (self._is_open(place) or self._is_open(chat) or self._may_be_new(chat))
+        return self._is_open(place) or self._is_open(chat) or self._may_be_new(chat)
 
     async def caught_up(self, place: Place) -> None:
-        """Once all is read there; it is read next."""
+        """Once all is read there, or Slack refused it for good; it is read next."""
         chat = Place(chat=place.chat)
-        if self._may_be_new(chat):
-            self._add(chat)
-        while self._is_open(place) or self._is_open(chat):
-            for one in (place, chat):
-                if one in self._due:
-                    self._due.move_to_end(one, last=False)
-            await self._moving()
+        self._wanted.update({chat: None, place: None})
+        try:
+            while self.is_behind(place):
+                if self._planned and self._may_be_new(chat):
+                    self._add(chat)
+                await self._moving()
+        finally:
+            self._wanted.pop(chat, None)
+            self._wanted.pop(place, None)
 
-    def passed(self, place: Place) -> None:
-        """What was just said there goes before what was missed."""
-        self._passed.add(place)
+    def read_again(self, place: Place) -> None:
+        """Something was just said there that nobody keeps: what is under way may not find it."""
+        self._due.setdefault(place)
+        self._move()
 
     def _is_open(self, place: Place) -> bool:
         return place in self._due or place in self._under_way
 
     def _may_be_new(self, chat: Place) -> bool:
-        return not self._listed and chat.chat.startswith("D") and chat not in self._read
+        """May it be a place of which it is not known yet that something is to be read there?"""
+        if self._listed or chat in self._read or self._is_open(chat):
+            return False
+        return not self._planned or self._everywhere or chat.chat.startswith("D")
 
     # where
 
@@ -139,9 +147,12 @@ class CatchingUp:
         self.on_haunts(haunts)
         places = [Place(chat=one.address.chat, thread=one.address.thread) for one in haunts]
         teams = [group for group in groups if group.startswith("T")]
+        self._everywhere = bool(teams)
         for place in [*(Place(chat=one.chat) for one in places), *(Place(chat=one) for one in groups), *places]:
             if place.chat not in teams:
                 self._add(place)
+        self._planned = not self._gap.is_set()
+        self._move()
         for kind in ("im", *(("public_channel", "private_channel", "mpim") if teams else ())):
             await self._list(kind)
         self._listed = not self._gap.is_set()
@@ -169,7 +180,7 @@ class CatchingUp:
                 self._add(Place(chat=chat))
 
     def _add(self, place: Place) -> None:
-        if place not in self._read:
+        if place not in self._read and place not in self._under_way:
             self._due.setdefault(place)
             self._move()
 
@@ -192,9 +203,13 @@ class CatchingUp:
 
     def _next(self) -> Place | None:
         """A thread comes after its channel, which may tell that nothing was said there, if that is to be had."""
-        for place in self._due:
+        if self._since is None:
+            return None
+        first = (place for place in self._wanted if place in self._due and place not in self._put_off)
+        for place in chain(first, self._due):
             chat = Place(chat=place.chat)
-            if place == chat or not (chat in self._under_way or (chat in self._due and chat not in self._put_off)):
+            waits = place in self._under_way or chat in self._under_way
+            if not waits and (place == chat or chat not in self._due or chat in self._put_off):
                 return place
         return None
 
@@ -202,6 +217,7 @@ class CatchingUp:
         """A place that is not to be had now waits behind the others."""
         rounds, oldest = self._rounds, self._desk.oldest
         if self._planned_at <= oldest:  # what was missed is not acted on any more
+            self._read.add(place)
             return
         try:
             found = await self._history.since(place, max(self._since or oldest, oldest), self._most)
@@ -218,6 +234,8 @@ class CatchingUp:
         await self._hand_on(place, found)
         if rounds == self._rounds:
             self._read.add(place)
+        else:
+            self._due.setdefault(place)
 
     async def _hand_on(self, place: Place, found: Found) -> None:
         """What begins a thread, or is shown beside it, goes on with what else was said there."""
@@ -227,8 +245,7 @@ class CatchingUp:
             one = _in(place, message.address.thread)
             (self._left.setdefault(one, []) if one in threads and one != place else now).append(message)
         for one in threads:
-            if one not in self._under_way:
-                self._add(one)
+            self._add(one)
         for thread in found.still:
             self._due.pop(_in(place, thread), None)
             self._read.add(_in(place, thread))

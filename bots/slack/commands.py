@@ -7,6 +7,7 @@ channel the one thread where the person talked with us, and where there are seve
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,7 +16,9 @@ from bots.slack import interactions, tokens, words
 from bots.slack.inbound import Account
 from bots.slack.interactions import WHICH, Choice, Command
 from bots.slack.line import Line
+from bots.slack.manifest import COMMAND
 from bots.slack.markup import Block, mrkdwn_text, plain_text
+from bots.slack.outbound import QUIET
 from bots.slack.people import People
 from bots.slack.recent import Recent
 from core.errors import BotError, StoreError
@@ -29,10 +32,10 @@ _REMEMBERED: Final = 256
 _HAUNTS: Final = 200
 _URL_S: Final = 29 * 60.0
 _URL_USES: Final = 5
-_PRIVATE: Final = "private"
-"""What the id of a message begins with whose answer one person sees; that person follows."""
 """A response URL works five times within half an hour:
 https://docs.slack.dev/interactivity/handling-user-interaction#message_responses."""
+_PRIVATE: Final = "private"
+"""What the id of a message begins with whose answer one person sees; that person follows."""
 _LABEL: Final = 70
 _ANYWHERE: Final = frozenset({"help", "sessions", "version", "whoami"})
 """Commands that are about no conversation."""
@@ -45,16 +48,17 @@ class ResponseUrl:
 
     url: str
     at_s: float
-    uses: int = 0
+    uses_left: int = _URL_USES
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Private:
     """Who alone sees an answer. `shown_by` None: Slack takes no (more) answers to the command, so that it goes to our
-    direct chat."""
+    direct chat, unless it may be shown to them `there`, where they asked."""
 
     user: str
     shown_by: ResponseUrl | None
+    there: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,7 +129,7 @@ class Commands:
         if prefix != _PRIVATE:
             return None
         found = self._urls.get((chat, asked or ""))
-        if found is None or found.uses >= _URL_USES or self._line.clock.monotonic() - found.at_s > _URL_S:
+        if found is None or found.uses_left <= 0 or self._line.clock.monotonic() - found.at_s > _URL_S:
             return Private(user=user, shown_by=None)
         return Private(user=user, shown_by=found)
 
@@ -194,11 +198,22 @@ class Commands:
             address=replace(place, reply_to=None if direct else said),
             kind=kind,
             sender=command.sender,
-            text=command.text,
+            text=command.text if self._is_known(command.name) else command.text.removeprefix("/"),
             sent_at=self._line.clock.now(),
             addressed=True,
             within=self._us.team,
         )
+
+    def _is_known(self, name: str) -> bool:
+        """What is no command is said to us, as if it were written here."""
+        return any(name == one.name or name in one.aliases for one in self._desk.commands)
+
+    def spelled(self, text: str, *, in_thread: bool) -> str:
+        """With the commands in what the desk says as people here can type them: Slack takes no "/again", and in a
+        thread none of an app's (https://docs.slack.dev/interactivity/implementing-slash-commands), but a mention."""
+        names = "|".join(re.escape(one.name) for one in self._desk.commands)
+        typed = f"@{self._us.name} /" if in_thread else f"{COMMAND} "
+        return re.sub(rf"(?<![\w/.:])/(?=(?:{names})(?![\w/-]))", typed, text) if names else text
 
     def _is_private(self, name: str) -> bool:
         return any(one.private for one in self._desk.commands if one.name == name)
@@ -212,5 +227,5 @@ def refused(receipt: Receipt | None) -> Json | None:
 
 def ephemeral(text: str, blocks: Sequence[Block] = ()) -> Json:
     """A message that one person sees."""
-    shown: dict[str, object] = {"response_type": "ephemeral", "replace_original": False, "text": tokens.escaped(text)}
+    shown = {"response_type": "ephemeral", "replace_original": False, "text": tokens.escaped(text), **QUIET}
     return {**shown, "blocks": list(blocks)} if blocks else shown

@@ -56,6 +56,10 @@ _NOT_DONE: Final = frozenset({"request_timeout", "team_added_to_org"})
 _PERHAPS: Final = frozenset({"fatal_error", "internal_error", "service_unavailable"})
 
 
+class ScopeLacking(BotRejected):
+    """The token may not do that."""
+
+
 class Unrenderable(Rejected):
     """Slack does not take what was rendered; the same words may be sent plainer."""
 
@@ -78,7 +82,7 @@ def refusal(method: str, answer: dict[str, object]) -> BotError:
     if word == "missing_scope":
         needed = _word(answer.get("needed")) or "(not named)"
         do = f"add it at {APPS}, OAuth & Permissions, and install the app again"
-        return BotRejected(f"the app lacks the scope {needed} for {method}: {do}")
+        return ScopeLacking(f"the app lacks the scope {needed} for {method}: {do}")
     if word in _REFUSED:
         return BotRejected(f"{_REFUSED[word]}, at {APPS} ({word})")
     said = f"Slack: {word or 'refused without a word'} ({method})"

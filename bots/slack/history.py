@@ -13,7 +13,7 @@ from bots.slack.gates import Gates
 from bots.slack.inbound import Account
 from bots.slack.people import People
 from core.fields import Json, Unreadable, records
-from core.vocabulary import ChatKind, Message
+from core.vocabulary import Message
 
 _LOG: Final = logging.getLogger(__name__)
 _PAGE: Final = 200
@@ -60,7 +60,7 @@ class History:
             for chat in listed[:most]:
                 yield chat
             most -= len(listed)
-            cursor = _cursor(answer)
+            cursor = cursor_of(answer)
             if not cursor:
                 return
             arguments = {**arguments, "cursor": cursor}
@@ -69,9 +69,10 @@ class History:
         """The newest `most` messages that there are after that moment."""
         raw = await (self._thread if place.thread is not None else self._channel)(place, since.timestamp(), most)
         recent = sorted((one for one in raw if _is_after(one, since.timestamp())), key=lambda one: str(one["ts"]))
-        recent = recent[-most:]
-        names = await self._people.names({user for one in recent for user in inbound.people(one)})
-        said = tuple({message.message: message for message in self._said(recent, names)}.values())
+        spoken = [one for one in recent[-most:] if self._said(one, {}) is not None]
+        names = await self._people.names({user for one in spoken for user in inbound.people(one)})
+        messages = (self._said(one, names) for one in spoken)
+        said = tuple({one.message: one for one in messages if one is not None}.values())
         if place.thread is not None:
             return Found(said=said)
         threads = {thread: went_on for one in raw for thread, went_on in _threads(one, since.timestamp())}
@@ -105,21 +106,20 @@ class History:
         for _ in range(_MOST_PAGES):
             answer = await self._gates.call(method, arguments)
             yield records(answer.get("messages"))
-            cursor = _cursor(answer)
+            cursor = cursor_of(answer)
             if not cursor:
                 return
             arguments = {**arguments, "cursor": cursor}
 
-    def _said(self, raw: Iterable[Json], names: Mapping[str, str]) -> Iterable[Message]:
+    def _said(self, one: Json, names: Mapping[str, str]) -> Message | None:
+        """What is said to us, as far as that is to be seen here."""
         us = self._us()
-        for one in raw:
-            try:
-                said = inbound.message(one, us, names, app=us.app)
-            except Unreadable as problem:
-                _LOG.warning("a message of slack's history is unreadable", extra={"why": str(problem)})
-                continue
-            if said is not None and (said.addressed or said.kind is not ChatKind.GROUP):
-                yield said
+        try:
+            said = inbound.message(one, us, names, app=us.app)
+        except Unreadable as problem:
+            _LOG.warning("a message of slack's history is unreadable", extra={"why": str(problem)})
+            return None
+        return None if said is None or inbound.is_chatter(said) else said
 
 
 def _threads(message: Json, oldest: float) -> Iterable[tuple[str, bool]]:
@@ -132,7 +132,8 @@ def _threads(message: Json, oldest: float) -> Iterable[tuple[str, bool]]:
         yield root, True
 
 
-def _cursor(answer: Json) -> str:
+def cursor_of(answer: Json) -> str:
+    """Where the next page begins; "" if there is none."""
     more = answer.get("response_metadata")
     cursor = more.get("next_cursor") if isinstance(more, dict) else None
     return cursor if isinstance(cursor, str) else ""

@@ -6,12 +6,12 @@ A message that mentions us comes as `message` and as `app_mention`, in either or
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from bots.slack import tokens
+from bots.slack import tokens, wording
 from core.fields import Json, Unreadable, get, opt
 from core.people.names import storable
 from core.vocabulary import (
@@ -46,7 +46,6 @@ _SLACKBOT: Final = "USLACKBOT"
 _GONE: Final = frozenset({"tombstone", "hidden_by_limit"})
 _QUOTED: Final = 1000
 """Characters of a quote, the rest is left."""
-_MOST_FILES: Final = 50
 _MOST_PEOPLE: Final = 30
 
 
@@ -60,6 +59,14 @@ class Account:
     bot_id: str
     name: str
     app: str = ""
+    enterprise: str = ""
+    """The organization that the workspace is in; "" for one that is in none."""
+
+    @property
+    def realm(self) -> str:
+        """Of everybody who is ours: people are the same in all workspaces of an organization
+        (https://docs.slack.dev/enterprise/developing-for-enterprise-orgs)."""
+        return self.enterprise or self.team
 
 
 def account(bot: BotName, told: Json) -> Account | None:
@@ -71,6 +78,7 @@ def account(bot: BotName, told: Json) -> Account | None:
             user=ident(told, "user_id"),
             bot_id=opt(told, "bot_id", str) or "",
             name=opt(told, "user", str) or "",
+            enterprise=an_id(told.get("enterprise_id")),
         )
     except Unreadable:
         return None
@@ -96,9 +104,8 @@ def people(event: Json) -> set[str]:
     said = event.get("message") if event.get("subtype") == "message_changed" else event
     if not isinstance(said, dict):
         return set()
-    text, user = said.get("text"), said.get("user")
-    found = sorted(tokens.named_in(text))[:_MOST_PEOPLE] if isinstance(text, str) else []
-    return {*found, *([user] if isinstance(user, str) and _ID.fullmatch(user) else [])}
+    found = sorted(tokens.named_in(wording.words(said)))[:_MOST_PEOPLE]
+    return {*found, *filter(None, [an_id(said.get("user"))])}
 
 
 def read(payload: object, us: Account, names: Mapping[str, str]) -> Inbound | None:
@@ -132,7 +139,7 @@ def message(event: Json, us: Account, names: Mapping[str, str], *, app: str = ""
         return None
     place = _place(event, us)
     words, quote = _words(event, us, names)
-    attachments, elsewhere = _files(event)
+    attachments, elsewhere = files(_all_files(event))
     text = "\n".join(part for part in (words, *elsewhere) if part)
     if not text.strip() and not attachments:
         return None
@@ -149,6 +156,11 @@ def message(event: Json, us: Account, names: Mapping[str, str], *, app: str = ""
         attachments=attachments,
         quote=quote,
     )
+
+
+def is_chatter(said: Message) -> bool:
+    """Is it said among people and not to us: outside of threads, without our name, and no command?"""
+    return said.kind is ChatKind.GROUP and not said.addressed and not said.text.startswith("/")
 
 
 def _edit(event: Json, us: Account, names: Mapping[str, str]) -> Edit | None:
@@ -189,7 +201,7 @@ def _place(event: Json, us: Account) -> _Place:
     channel, ts = ident(event, "channel"), MessageId(stamp(event, "ts"))
     root = stamp(event, "thread_ts") if event.get("thread_ts") is not None else None
     thread = None if root == ts else root
-    named = event.get("type") == "app_mention" or tokens.mentions(opt(event, "text", str) or "", us.user)
+    named = event.get("type") == "app_mention" or tokens.mentions(wording.words(event), us.user)
     kind_of = opt(event, "channel_type", str)
     direct = kind_of in _DIRECT if kind_of else channel.startswith("D")
     if not direct and thread is None and named:
@@ -220,34 +232,54 @@ def _sender(event: Json, us: Account, names: Mapping[str, str]) -> Sender:
     profile = opt(event, "bot_profile", dict) or {}
     is_bot = event.get("bot_id") is not None or event.get("subtype") == "bot_message" or user == _SLACKBOT
     name = (names.get(user, "") if user else "") or opt(event, "username", str) or opt(profile, "name", str) or ""
-    realm = opt(event, "user_team", str) or opt(event, "team", str) or us.team
-    return Sender(
-        user=UserId(user) if user else None, name=storable(name), realm=realm if _ID.fullmatch(realm) else us.team,
-        is_bot=is_bot,
-    )  # fmt: skip
+    team = opt(event, "user_team", str) or opt(event, "team", str)
+    return Sender(user=UserId(user) if user else None, name=storable(name), realm=realm(team, us), is_bot=is_bot)
+
+
+def realm(team: str | None, us: Account) -> str:
+    """Somebody's, as far as what is said of their team tells; `People.at_home` knows the rest."""
+    return us.realm if team in (us.team, us.enterprise) else an_id(team) or us.realm
 
 
 # -- what -------------------------------------------------------------------------------------------------------------
 
 
+def whole(said: Json, us: Account, names: Mapping[str, str]) -> tuple[str, tuple[Attachment, ...]]:
+    """All that is in a message, said to whomever: words and files, also of what was handed on with it. Raises
+    `Unreadable`."""
+    words = tokens.readable(wording.everything(said), {**names, us.user: us.name}).strip()
+    attachments, elsewhere = files(_all_files(said))
+    return storable("\n".join(part for part in (words, *elsewhere) if part)), attachments
+
+
 def _words(event: Json, us: Account, names: Mapping[str, str]) -> tuple[str, Quote | None]:
     """The text without our name around it, and what was handed on with it."""
     known = {**names, us.user: us.name} if us.name else names
-    own = tokens.readable(tokens.without_mention(opt(event, "text", str) or "", us.user), known).strip()
-    shared = next((one for one in _records(event, "attachments") if one.get("is_share") is True), None)
+    opt(event, "text", str)
+    own = tokens.readable(tokens.without_mention(wording.words(event), us.user), known).strip()
+    shared = _shared(event)
     if shared is None:
         return own, None
     name = storable(opt(shared, "author_name", str) or "")
-    handed_on = tokens.readable(opt(shared, "text", str) or "", known).strip()
-    if own or not handed_on:
+    handed_on = tokens.readable(wording.handed_on(shared), known).strip()
+    if own:
         return own, Quote(name=name, text=storable(handed_on[:_QUOTED]))
     return handed_on, Quote(name=name, forwarded=True)
 
 
-def _files(event: Json) -> tuple[tuple[Attachment, ...], list[str]]:
-    """What can be fetched, and in words what can't: files that are kept elsewhere."""
+def _shared(event: Json) -> Json | None:
+    """The message that is handed on with it."""
+    return next((one for one in _records(event, "attachments") if one.get("is_share") is True), None)
+
+
+def _all_files(said: Json) -> Sequence[Json]:
+    return [*_records(said, "files"), *_records(_shared(said) or {}, "files")]
+
+
+def files(listed: Iterable[Json]) -> tuple[tuple[Attachment, ...], list[str]]:
+    """What can be fetched, and in words what can't: files that are kept elsewhere. Raises `Unreadable`."""
     attachments, elsewhere = [], []
-    for file in _records(event, "files")[:_MOST_FILES]:
+    for file in listed:
         name = storable(opt(file, "name", str) or opt(file, "title", str) or "")
         if opt(file, "mode", str) in _GONE:
             continue
@@ -296,6 +328,11 @@ def ident(record: Json, key: str) -> str:
     if not _ID.fullmatch(value):
         raise Unreadable(f"{key} is no id")
     return value
+
+
+def an_id(value: object) -> str:
+    """The id, or "" for what is none."""
+    return value if isinstance(value, str) and _ID.fullmatch(value) else ""
 
 
 def stamp(record: Json, key: str) -> str:

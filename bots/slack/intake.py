@@ -24,6 +24,8 @@ _LOG: Final = logging.getLogger(__name__)
 _BATCH: Final = 50
 _MOST_UNDER_WAY: Final = 2_000
 """More than that are left to Slack, which tries again, and to the catching up."""
+_MOST_HELD: Final = 1_000
+"""With so many here, what would wait for the catching up of its place is left to that: the others find room."""
 _REMEMBERED: Final = 4_096
 _PASSES: Final = 4
 """Of the loop, so that all sockets have been read."""
@@ -90,6 +92,10 @@ class Intake:
         if full and self._overflowed_at is None:
             self._overflowed_at = self._clock.now()
         return full
+
+    def holds_enough(self) -> bool:
+        """Is there room only for what waits for nothing but the store?"""
+        return len(self._live) >= _MOST_HELD
 
     def offer(self, missed: Sequence[Message]) -> None:
         """What was said while nobody listened: it takes its place among what waits here."""

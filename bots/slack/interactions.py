@@ -14,7 +14,18 @@ from bots.slack.inbound import Account, ident
 from bots.slack.markup import PRESS
 from core.fields import Json, Unreadable, get, opt
 from core.people.names import storable
-from core.vocabulary import Address, ChatId, ChatKind, EventId, MessageId, Press, Sender, ThreadId, UserId
+from core.vocabulary import (
+    Address,
+    Attachment,
+    ChatId,
+    ChatKind,
+    EventId,
+    MessageId,
+    Press,
+    Sender,
+    ThreadId,
+    UserId,
+)
 
 WHICH: Final = "fdt:"
 """`action_id` of a button that says for which thread a command is; a number follows."""
@@ -54,12 +65,14 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
-    """Somebody hands a message on: its author, "" if not to be had, and its text."""
+    """Somebody hands a message on: its author, "" if not to be had, and what is in it, if we can read any of it."""
 
     id: MessageId
     sender: Sender
     author: str
     text: str
+    attachments: tuple[Attachment, ...]
+    response_url: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,7 +94,7 @@ def command(payload: Json, us: Account, names: Mapping[str, str]) -> Command | N
         return Command(
             id=MessageId(f"command-{_digest(get(payload, 'trigger_id', str))}"),
             chat=ident(payload, "channel_id"),
-            sender=_sender(ident(payload, "user_id"), opt(payload, "team_id", str), us, named),
+            sender=_sender(ident(payload, "user_id"), us.team, us, named),
             text=storable(f"/{typed.removeprefix('/').strip() or 'help'}"),
             response_url=opt(payload, "response_url", str) or "",
         )
@@ -162,18 +175,22 @@ def _pressed(payload: Json, us: Account, sender: Sender, name: str, at: str) -> 
 def _asked(payload: Json, us: Account, names: Mapping[str, str]) -> Asked | None:
     user, said = get(payload, "user", dict), get(payload, "message", dict)
     author = opt(said, "user", str) or ""
-    text = storable(tokens.readable(opt(said, "text", str) or "", {**names, us.user: us.name}).strip())
-    if not text:
-        return None
+    text, attachments = inbound.whole(said, us, names)
     sender = _sender(ident(user, "id"), opt(user, "team_id", str), us, names)
     shown = us.name if author == us.user else names.get(author, "") or opt(said, "username", str) or ""
     at = inbound.stamp(payload, "action_ts")
-    return Asked(id=MessageId(f"asked-{sender.user}-{at}"), sender=sender, author=storable(shown), text=text)
+    return Asked(
+        id=MessageId(f"asked-{sender.user}-{at}"),
+        sender=sender,
+        author=storable(shown),
+        text=text,
+        attachments=attachments,
+        response_url=opt(payload, "response_url", str) or "",
+    )
 
 
 def _sender(user: str, team: str | None, us: Account, names: Mapping[str, str]) -> Sender:
-    realm = team if team is not None and team.isascii() and team.isalnum() else us.team
-    return Sender(user=UserId(user), name=storable(names.get(user, "")), realm=realm)
+    return Sender(user=UserId(user), name=storable(names.get(user, "")), realm=inbound.realm(team, us))
 
 
 def _digest(text: str) -> str:

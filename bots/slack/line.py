@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,6 +25,10 @@ from core.ports import Clock
 
 _POSTS: Final = frozenset({"chat.postMessage", "files.completeUploadExternal"})
 """Limited channel by channel (https://docs.slack.dev/apis/web-api/rate-limits); all else as a whole."""
+_SLACK: Final = re.compile(r"(?:[a-z0-9-]+\.)*slack(?:-gov)?\.com(?::443)?", re.ASCII)
+"""Where Slack keeps files, and nobody else does: https://github.com/slack-go/slack/releases/tag/v0.30.1."""
+_READS: Final = frozenset({"conversations.history", "conversations.replies", "users.conversations"})
+"""How it is learned what people said. Without the scope for that some of it would be lost, and nobody would know."""
 _CHATTY: Final = ("slack_sdk", "aiohttp.client")
 _BROKEN: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError, RecursionError)
 
@@ -73,7 +78,7 @@ class Line:
 
     async def call(self, method: str, arguments: Json, *, telling: bool = True) -> dict[str, Any]:
         """Call a method and return its answer. `telling`: a refusal tells that the account is refused; else this call
-        alone is `Rejected`. Raises `BotError`."""
+        alone is `Rejected`, unless it lacks the scope to read what people said. Raises `BotError`."""
         try:
             return await self.tried(method, arguments, telling=telling)
         except faults.Unreached as trouble:
@@ -91,7 +96,7 @@ class Line:
             self._until[place] = self.clock.monotonic() + wait.wait_s
             raise
         except BotRejected as refusal:
-            if not telling:
+            if not telling and not (method in _READS and isinstance(refusal, faults.ScopeLacking)):
                 raise Rejected(str(refusal)) from None
             self._refuse(refusal)
             raise
@@ -152,10 +157,16 @@ class Line:
         if status != 200:
             raise Rejected(f"Slack: HTTP status {status} at the response URL")
 
-    def authorization(self, url: str) -> dict[str, str]:
-        """The header that opens a file of Slack's. The token goes nowhere unencrypted unless the API is so as well."""
-        safe = urlsplit(url).scheme == "https" or urlsplit(url).netloc == self._root.netloc
-        return {"Authorization": f"Bearer {self._token}"} if safe else {}
+    def authorization(self, url: str) -> dict[str, str] | None:
+        """The header that opens a file of Slack's. None for an address that is neither Slack's nor the API's, which
+        people may have put there, and for what would go unencrypted though the API does not."""
+        try:
+            there = urlsplit(url)
+        except ValueError:
+            return None
+        slacks = there.scheme == "https" and _SLACK.fullmatch(there.netloc) is not None
+        ours = (there.scheme, there.netloc) == (self._root.scheme, self._root.netloc)
+        return {"Authorization": f"Bearer {self._token}"} if slacks or ours else None
 
 
 class _Client(AsyncWebClient):

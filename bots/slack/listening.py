@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-from bots.slack import home, inbound, interactions, threads, words
+from bots.slack import inbound, interactions, words
 from bots.slack.catching_up import MOST_HAUNTS, CatchingUp
 from bots.slack.commands import Commands, ephemeral, refused
+from bots.slack.completing import Completion
 from bots.slack.envelopes import Envelope
 from bots.slack.gates import Gates, Presence
 from bots.slack.history import History, Place
@@ -26,16 +27,19 @@ from bots.slack.people import People
 from bots.slack.recent import Recent
 from bots.slack.sockets import Sockets
 from bots.slack.waits import Waits, patiently
+from bots.slack.welcome import Welcome
 from config.bots import SlackSettings
 from core.errors import BotError, StoreError, Unknown
 from core.fields import Json
-from core.ports import Desk, Haunt, Principal, Random
+from core.ports import Desk, Principal, Random
 from core.vocabulary import (
     Address,
     BotName,
     ChatId,
     ChatKind,
+    Edit,
     EventId,
+    Inbound,
     Message,
     MessageId,
     Quote,
@@ -47,13 +51,13 @@ from core.vocabulary import (
 _LOG: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _HELD_S: Final = 2.0
-"""What arrives while the past is being read waits so long for it, in real seconds, and Slack waits for us."""
+"""What arrives waits so long for all of the past, in real seconds, and Slack waits for us; and then for that of its own
+place alone."""
 _NOTICE_S: Final = 1.0
 """When a call breaks off because the connection is lost, the sockets show it within so many real seconds."""
 _LOOK_S: Final = 300.0
 """How often it is asked whether the token still holds, where no socket tells."""
 _MOST_PRESSES: Final = 256
-_MOST_THREADS: Final = 4_096
 
 
 class Listener:
@@ -63,6 +67,7 @@ class Listener:
         self.us = us
         self.people = People(line)
         self.commands = Commands(line, self.people, us, desk)
+        self._welcome = Welcome(line, desk, self._asker)
         self.presses: Recent[str, Pressed] = Recent(_MOST_PRESSES)
         self._settings = settings
         self._line = line
@@ -74,10 +79,10 @@ class Listener:
         history = History(Gates(line, random, self._presence), self.people, lambda: self.us)
         waits = Waits(line.clock, random)
         self._missed = CatchingUp(us.bot, desk, self._intake, history, line.clock, waits)
-        self._missed.on_haunts = self._know
-        self._missed.completed = self._with_beginning
-        self._known: Recent[tuple[str, str], None] = Recent(_MOST_THREADS)
-        self._spawned: set[asyncio.Task[None]] = set()
+        self._completion = Completion(line, self.people, desk, lambda: self.us)
+        self._missed.on_haunts = self._completion.know
+        self._missed.completed = self._completion.completed
+        self._spawned: set[asyncio.Task[object]] = set()
         self._away_since: datetime | None = None
         self._away = True
         self._held: set[Place] = set()
@@ -155,23 +160,16 @@ class Listener:
                 await self._missed.done()
         self._intake.hold(False)
 
-    async def _hold_place_for_a_moment(self, place: Place) -> None:
+    async def _hold_place(self, place: Place) -> None:
+        """Nothing that was said there passes what was said before, however long Slack takes to give that."""
         try:
-            async with asyncio.timeout(_HELD_S):
-                await self._missed.caught_up(place)
-        except TimeoutError:
-            self._missed.passed(place)
+            await self._missed.caught_up(place)
         finally:
             self._held.discard(place)
             self._intake.hold_place(place, False)
 
     async def _learn(self) -> None:
-        self._know(await self._desk.haunts(self.us.bot, MOST_HAUNTS))
-
-    def _know(self, haunts: Sequence[Haunt]) -> None:
-        for haunt in haunts:
-            if haunt.address.thread is not None:
-                self._known.put((haunt.address.chat, haunt.address.thread), None)
+        self._completion.know(await self._desk.haunts(self.us.bot, MOST_HAUNTS))
 
     # what arrives
 
@@ -179,15 +177,19 @@ class Listener:
         """Reading begins at once; what is an event keeps its place in the order."""
         if self._intake.has(envelope):
             return
-        if envelope.kind == "event":
-            place = _place_of(inbound.event_of(envelope.payload))
-            if place is not None and place not in self._held and self._missed.is_behind(place):
+        if envelope.kind != "event":
+            self.spawn(self._read_in_passing(envelope))
+            return
+        place = _place_of(inbound.event_of(envelope.payload))
+        if place is not None and self._missed.is_behind(place):
+            if self._intake.holds_enough():
+                self._missed.read_again(place)
+                return
+            if place not in self._held:
                 self._held.add(place)
                 self._intake.hold_place(place, True)
-                self.spawn(self._hold_place_for_a_moment(place))
-            self._intake.hear(envelope, asyncio.ensure_future(self._read_event(envelope.payload)), place)
-        else:
-            self.spawn(self._read_in_passing(envelope))
+                self.spawn(self._hold_place(place))
+        self._intake.hear(envelope, self.spawn(self._read_event(envelope.payload)), place)
 
     async def _read_in_passing(self, envelope: Envelope) -> None:
         """What takes a moment to be understood holds nothing up."""
@@ -196,8 +198,8 @@ class Listener:
         done.set_result(await read(envelope.payload))
         self._intake.hear(envelope, done)
 
-    def spawn(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
-        """Something small that nobody waits for."""
+    def spawn(self, work: Coroutine[object, object, _T]) -> asyncio.Task[_T]:
+        """Something small that ends with us."""
         task = asyncio.create_task(work)
         self._spawned.add(task)
         task.add_done_callback(self._spawned.discard)
@@ -209,33 +211,40 @@ class Listener:
             return Reading(ours=False)
         event = inbound.event_of(payload)
         match event.get("type"):
-            case "app_home_opened" if event.get("tab") == "home" and isinstance(event.get("user"), str):
-                self.spawn(self._aside(self._show_home(str(event["user"]))))
+            case "app_home_opened":
+                self.spawn(self._aside(self._welcome.opened(event)))
             case "assistant_thread_started":
-                self.spawn(self._aside(self._suggest(event)))
+                self.spawn(self._aside(self._welcome.thread_started(event)))
             case "app_uninstalled" | "tokens_revoked":
                 self.spawn(self._aside(self._look_again()))
             case "channel_id_changed":
                 return Reading(inbound=inbound.read(payload, self.us, {}))
             case "message" | "app_mention":
-                names = await self.people.names(inbound.people(event))
-                said = inbound.read(payload, self.us, names)
-                return Reading(inbound=await self._with_beginning(said) if isinstance(said, Message) else said)
+                return Reading(inbound=await self._read_said(payload))
             case _:
                 pass
         return Reading()
 
-    async def _with_beginning(self, said: Message) -> Message:
-        """Whoever mentions us in a thread for the first time means what is said there."""
-        thread = said.address.thread
-        if said.kind is not ChatKind.THREAD or thread is None or not said.addressed:
+    async def _read_said(self, payload: Json) -> Inbound | None:
+        """Of what the desk would drop nothing is looked up."""
+        said = inbound.read(payload, self.us, {})
+        if not isinstance(said, Message | Edit) or (isinstance(said, Message) and inbound.is_chatter(said)):
             return said
-        place = said.address.chat, thread
-        known = place in self._known or str(thread) == said.message
-        self._known.put(place, None)
-        if known or said.quote is not None:
+        said = replace(said, sender=await self.people.at_home(said.sender, self.us))
+        if not await self._may_be_heard(said):
             return said
-        return replace(said, quote=await threads.beginning(self._line, self.people, self.us, said))
+        names = await self.people.names(inbound.people(inbound.event_of(payload)))
+        named = inbound.read(payload, self.us, names)
+        if isinstance(named, Edit):
+            return replace(named, sender=await self.people.at_home(named.sender, self.us))
+        return await self._completion.completed(named) if isinstance(named, Message) else named
+
+    async def _may_be_heard(self, said: Message | Edit) -> bool:
+        """In private also of strangers: whoever lets them in is to see a name."""
+        if said.address.chat.startswith("D"):
+            return True
+        asker = Principal(address=said.address, kind=ChatKind.GROUP, sender=said.sender, within=self.us.team)
+        return await self._hears(asker)
 
     async def _read_command(self, payload: Json) -> Reading:
         if "ssl_check" in payload:  # Slack looks whether somebody is there
@@ -249,21 +258,35 @@ class Listener:
         if not _is_ours(payload, self.us):
             return Reading(ours=False)
         handed_on = payload.get("type") == "message_action"
-        known = not handed_on or await self._hears(payload.get("user"))
+        user = payload.get("user")
+        who = str(user.get("id") or "") if isinstance(user, dict) else ""
+        known = not handed_on or await self._hears(self._asker(who))
         names = await self.people.names(interactions.people(payload)) if known else {}
         match interactions.interaction(payload, self.us, names):
             case Pressed() as pressed:
                 self.presses.put(pressed.press.handle, pressed)
-                return Reading(inbound=pressed.press)
+                sender = await self.people.at_home(pressed.press.sender, self.us)
+                return Reading(inbound=replace(pressed.press, sender=sender))
             case Choice() as choice if choice.action.startswith(RESUME):
-                return await self._direct(choice.id, choice.sender, f"/resume {choice.value}")
+                return Reading(inbound=await self._direct(choice.id, choice.sender, f"/resume {choice.value}"))
             case Choice() as choice:
                 return self._choose(choice)
             case Asked() as asked:
-                quote = Quote(name=asked.author, forwarded=True)
-                return await self._direct(asked.id, asked.sender, asked.text, quote)
+                return await self._ask(asked, heard=known)
             case _:
                 return Reading()
+
+    async def _ask(self, asked: Asked, *, heard: bool) -> Reading:
+        """Strangers, too, though they are told nothing here."""
+        said, why = None, words.NOTHING_IN_IT
+        if asked.text or asked.attachments:
+            said, why = await self._direct(asked.id, asked.sender, asked.text), words.NOT_NOW
+        if said is None:
+            if heard:
+                self.spawn(self._aside(self._line.post(asked.response_url, ephemeral(why))))
+            return Reading()
+        whole = replace(said, quote=Quote(name=asked.author, forwarded=True), attachments=asked.attachments)
+        return Reading(inbound=await self._completion.with_files(whole))
 
     def _choose(self, choice: Choice) -> Reading:
         said = self.commands.chosen(choice)
@@ -278,53 +301,33 @@ class Listener:
 
         return Reading(inbound=said, answer=over)
 
-    async def _direct(self, said: MessageId, sender: Sender, text: str, quote: Quote | None = None) -> Reading:
-        """As if the person had written it to us."""
+    async def _direct(self, said: MessageId, sender: Sender, text: str) -> Message | None:
+        """As if the person had written it to us; None where that is not possible now."""
         try:
             chat = await self.people.direct(str(sender.user))
         except BotError as trouble:
             _LOG.warning("slack names no direct chat", extra={"bot": self.us.bot, "why": str(trouble)})
-            return Reading()
-        message = Message(
+            return None
+        return Message(
             event=EventId(said), message=said, address=Address(bot=self.us.bot, chat=ChatId(chat)),
-            kind=ChatKind.DIRECT, sender=sender, text=text, sent_at=self._line.clock.now(), addressed=True,
-            within=self.us.team, quote=quote,
+            kind=ChatKind.DIRECT, sender=await self.people.at_home(sender, self.us), text=text,
+            sent_at=self._line.clock.now(), addressed=True, within=self.us.team,
         )  # fmt: skip
-        return Reading(inbound=message)
 
-    # what is shown
+    # who asks
 
-    async def _show_home(self, user: str) -> None:
-        asker = self._asker(user)
-        heard = await self._desk.hears(asker)
-        shown = home.view(await self._desk.complete(asker, "resume", "")) if heard else home.closed()
-        await self._line.call("views.publish", {"user_id": user, "view": shown}, telling=False)
-
-    async def _suggest(self, event: Json) -> None:
-        thread = event.get("assistant_thread")
-        place = thread if isinstance(thread, dict) else {}
-        if not await self._desk.hears(self._asker(str(place.get("user_id") or ""))):
-            return
-        arguments = {
-            "channel_id": place.get("channel_id"),
-            "thread_ts": place.get("thread_ts"),
-            "title": words.PROMPTS_TITLE,
-            "prompts": [{"title": title, "message": message} for title, message in words.PROMPTS],
-        }
-        await self._line.call("assistant.threads.setSuggestedPrompts", arguments, telling=False)
-
-    async def _hears(self, user: object) -> bool:
-        """In private."""
-        who = str(user.get("id") or "") if isinstance(user, dict) else ""
+    async def _hears(self, asker: Principal) -> bool:
+        """Also where the store can't say: a name may be looked up in vain."""
         try:
-            return await self._desk.hears(self._asker(who))
+            return await self._desk.hears(asker)
         except StoreError:
-            return False
+            return True
 
     def _asker(self, user: str) -> Principal:
+        """In private."""
         address, sender = (
             Address(bot=self.us.bot, chat=ChatId("")),
-            Sender(user=UserId(user), name="", realm=self.us.team),
+            Sender(user=UserId(user), name="", realm=self.us.realm),
         )
         return Principal(address=address, kind=ChatKind.DIRECT, sender=sender, within=self.us.team)
 

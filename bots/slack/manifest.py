@@ -18,6 +18,7 @@ SCOPES_OF_METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     "auth.test": (),
     "bots.info": ("users:read",),
     "chat.appendStream": ("chat:write",),
+    "chat.postEphemeral": ("chat:write",),
     "chat.postMessage": ("chat:write",),
     "chat.startStream": ("chat:write",),
     "chat.stopStream": ("chat:write",),
@@ -48,6 +49,9 @@ SCOPES_OF_EVENTS: Final[Mapping[str, str]] = {
     "tokens_revoked": "",
 }
 """Every event that is understood, and what it needs (https://docs.slack.dev/reference/events)."""
+_OF_ASSISTANTS: Final = frozenset({"assistant_thread_started"})
+"""What an app is told that was made an assistant before there were agents; a new one can only be an agent:
+https://docs.slack.dev/ai/migrating-to-agent-messaging."""
 COMMAND: Final = "/frontdesk"
 _NAME: Final = 35
 _HINT: Final = 1_000
@@ -87,7 +91,7 @@ def _manifest(name: str, commands: Sequence[CommandHelp], mode: str, url: str) -
                 "messages_tab_enabled": True,
                 "messages_tab_read_only_enabled": False,
             },
-            "assistant_view": {"assistant_description": words.COMMAND_DESCRIPTION},
+            "agent_view": {"agent_description": words.COMMAND_DESCRIPTION},
             "bot_user": {"display_name": name, "always_online": True},
             "shortcuts": [
                 {
@@ -109,7 +113,7 @@ def _manifest(name: str, commands: Sequence[CommandHelp], mode: str, url: str) -
         },
         "oauth_config": {"scopes": {"bot": list(scopes())}},
         "settings": {
-            "event_subscriptions": {**address, "bot_events": sorted(SCOPES_OF_EVENTS)},
+            "event_subscriptions": {**address, "bot_events": sorted(SCOPES_OF_EVENTS.keys() - _OF_ASSISTANTS)},
             "interactivity": {"is_enabled": True, **address},
             "org_deploy_enabled": False,
             "socket_mode_enabled": mode == "socket",

@@ -43,6 +43,7 @@ _FENCE_LINE: Final = re.compile(
 """A last line that may be, or become, the beginning or the end of a fence."""
 _OPEN_DEFINITION: Final = re.compile(r"(?<![^\n])[ \t>]*\[[^\]\n]*\]?\Z")
 _OPEN_BREAK: Final = re.compile(r"<br ?/?\Z", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"https?://|\bwww\.", re.IGNORECASE)
 _JOINER: Final = "\u2060"
 """Shows nothing, and what it follows begins no token any more."""
 
@@ -64,6 +65,11 @@ def defused(source: str) -> str:
     for text, is_code in _regions(source):
         pieces.append(_TOKEN.sub(f"<{_JOINER}", text) if is_code else _defused_text(text))
     return "".join(pieces)
+
+
+def unfurls(source: str) -> bool:
+    """Is there something in it of which Slack would show a preview, where it is not told to show none?"""
+    return _ADDRESS.search(source) is not None
 
 
 def settled(source: str) -> int:

@@ -1,16 +1,20 @@
-"""Who people are, and what channels are called: names by id, kept for an hour. And the direct conversation with each
-person."""
+"""Who people are, and what channels are called, kept for an hour. And the direct conversation with each person."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Final
 
+from bots.slack import inbound
+from bots.slack.inbound import Account
 from bots.slack.line import Line
 from bots.slack.recent import Recent
 from core.errors import BotError
+from core.fields import part
+from core.vocabulary import Sender
 
 _KNOWN_S: Final = 3_600.0
 _UNKNOWN_S: Final = 60.0
@@ -19,44 +23,88 @@ _REMEMBERED: Final = 5_000
 _CHANNELS: Final = ("C", "G")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Entry:
+    """`realm`: a person's organization, or workspace where there is none; "" where that is not known. `teams`: those of
+    the organization that the person is in. `until_s`: how long it is good."""
+
+    name: str = ""
+    realm: str = ""
+    teams: frozenset[str] = frozenset()
+    is_bot: bool = False
+    until_s: float = float("-inf")
+
+
+_NOBODY: Final = _Entry()
+
+
 class People:
     """For one `run`."""
 
     def __init__(self, line: Line) -> None:
         self._line = line
-        self._names: Recent[str, tuple[str, float]] = Recent(_REMEMBERED)
+        self._known: Recent[str, _Entry] = Recent(_REMEMBERED)
         self._direct: Recent[str, str] = Recent(_REMEMBERED)
+        self._ours: Recent[str, None] = Recent(_REMEMBERED)
+        """Further workspaces of our organization."""
 
     async def names(self, users: Iterable[str]) -> dict[str, str]:
         """Their names by id, without those that can't be had in a moment. Never raises."""
-        wanted, now_s = set(users), self._line.clock.monotonic()
-        missing = [user for user in wanted if (self._names.get(user) or ("", now_s))[1] <= now_s]
-        if missing:
+        wanted = set(users)
+        await self._learn(wanted)
+        return {user: name for user in wanted if (name := self._entry(user).name)}
+
+    async def at_home(self, sender: Sender, us: Account) -> Sender:
+        """With the realm that is theirs wherever they write or press: what an event names may be the organization, or
+        any of its workspaces. Asks only for those that are not surely ours; what is not told, stays. Never raises."""
+        if sender.user is None or sender.realm == us.realm:
+            return sender
+        if sender.realm not in self._ours:
+            await self._learn({str(sender.user)})
+            person = self._entry(str(sender.user))
+            if person.realm not in (us.realm, us.team):
+                return replace(sender, realm=person.realm or sender.realm)
+            if sender.realm in person.teams:
+                self._ours.put(sender.realm, None)
+        return replace(sender, realm=us.realm)
+
+    def as_known(self, sender: Sender) -> Sender:
+        """Some bots' messages show only by their user that a bot wrote them."""
+        known = sender.user is not None and self._entry(str(sender.user)).is_bot
+        return replace(sender, is_bot=sender.is_bot or known)
+
+    async def _learn(self, wanted: Iterable[str]) -> None:
+        now_s = self._line.clock.monotonic()
+        due = [one for one in wanted if self._entry(one).until_s <= now_s]
+        if due:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._line.patience.aside_s):
-                    await asyncio.gather(*(self._look_up(user) for user in missing))
-        known = {user: self._names.get(user) for user in wanted}
-        for user in missing:
-            if known[user] is None:
-                self._names.put(user, ("", now_s + _UNKNOWN_S))
-        return {user: entry[0] for user, entry in known.items() if entry is not None and entry[0]}
+                    await asyncio.gather(*(self._look_up(one) for one in due))
+        for one in due:
+            if (entry := self._entry(one)).until_s <= now_s:  # an old name is better than none
+                self._known.put(one, replace(entry, until_s=now_s + _UNKNOWN_S))
+
+    def _entry(self, one: str) -> _Entry:
+        return self._known.get(one) or _NOBODY
 
     async def _look_up(self, one: str) -> None:
-        now_s = self._line.clock.monotonic()
-        try:
-            name = await (self._channel(one) if one.startswith(_CHANNELS) else self._person(one))
-        except BotError:
-            self._names.put(one, ("", now_s + _UNKNOWN_S))
-        else:
-            self._names.put(one, (name, now_s + _KNOWN_S))
+        until_s = self._line.clock.monotonic() + _KNOWN_S
+        with suppress(BotError):
+            entry = await (self._channel(one) if one.startswith(_CHANNELS) else self._person(one))
+            self._known.put(one, replace(entry, until_s=until_s))
 
-    async def _person(self, user: str) -> str:
-        return name_of((await self._line.call("users.info", {"user": user}, telling=False)).get("user"))
+    async def _person(self, user: str) -> _Entry:
+        told = part(await self._line.call("users.info", {"user": user}, telling=False), "user") or {}
+        organized = part(told, "enterprise_user") or {}
+        realm = inbound.an_id(organized.get("enterprise_id")) or inbound.an_id(told.get("team_id"))
+        listed = organized.get("teams")
+        teams = frozenset(filter(None, map(inbound.an_id, listed if isinstance(listed, list) else ())))
+        return _Entry(name=name_of(told), realm=realm, teams=teams, is_bot=told.get("is_bot") is True)
 
-    async def _channel(self, channel: str) -> str:
-        told = (await self._line.call("conversations.info", {"channel": channel}, telling=False)).get("channel")
-        name = told.get("name") if isinstance(told, dict) else None
-        return name if isinstance(name, str) else ""
+    async def _channel(self, channel: str) -> _Entry:
+        told = part(await self._line.call("conversations.info", {"channel": channel}, telling=False), "channel") or {}
+        name = told.get("name")
+        return _Entry(name=name if isinstance(name, str) else "")
 
     async def direct(self, user: str) -> str:
         """The id of our conversation with a person. Raises `BotError`."""

@@ -21,10 +21,10 @@ from bots.slack.listening import introduce
 from bots.slack.manifest import lacking
 from bots.slack.people import People
 from config.bots import SlackSettings
-from core.errors import BotError, BotRejected, ChatDead
+from core.errors import BotError, BotRejected, ChatDead, Rejected
 from core.fields import Unreadable, records
 from core.ports import Blamed, Clock, Finding, State, Writer
-from core.vocabulary import BotName, Message
+from core.vocabulary import BotName, Message, Sender
 
 _PATIENCE: Final = Patience(connect_s=5.0, answer_s=5.0)
 _API: Final = SlackSettings.model_fields["api_base"].default
@@ -33,7 +33,6 @@ _ROUNDS: Final = 4
 _ROUND_S: Final = 1.5
 _SKEW_S: Final = 60.0
 """Less is what many machines are off by, and nothing here goes by seconds."""
-_AGAIN: Final = f"copy it again from {APPS}"
 
 
 class SlackProbe:
@@ -64,9 +63,9 @@ class SlackProbe:
                 us = await introduce(line, self._name)
             except BotError as trouble:
                 return [self._about("bot_token", trouble)]
-            token = self._finding(
-                "bot_token", "ok", f"Slack knows the app as @{us.name} (team {us.team}, id {us.user})"
-            )
+            of = f"; in the organization {us.realm}: its people are slack:{us.realm}/USER" if us.enterprise else ""
+            who = f"Slack knows the app as @{us.name} (team {us.team}, id {us.user}){of}"
+            token = self._finding("bot_token", "ok", who)
             hearing, *groups = await asyncio.gather(
                 self._hearing(line, us), *(self._group(line, us, group) for group in self._settings.groups)
             )
@@ -79,8 +78,11 @@ class SlackProbe:
         chats = [one for one in records(told.get("channels")) if isinstance(one.get("id"), str)]
         last = await asyncio.gather(*(self._last_of(line, us, str(one["id"])) for one in chats))
         said = sorted((one for one in last if one is not None), key=lambda one: one.sent_at, reverse=True)
-        names = await People(line).names({str(one.sender.user) for one in said})
-        return [_writer(one, names.get(str(one.sender.user), "")) for one in said]
+        people = People(line)
+        names = await people.names({str(one.sender.user) for one in said})
+        return [
+            _writer(await people.at_home(one.sender, us), names.get(str(one.sender.user), ""), one.text) for one in said
+        ]
 
     async def _last_of(self, line: Line, us: Account, chat: str) -> Message | None:
         """What a person said there last, if we said nothing since."""
@@ -110,8 +112,6 @@ class SlackProbe:
             return self._finding("signing_secret", "ok", detail)
         try:
             await line.socket_address()
-        except BotRejected as refusal:
-            return self._finding("app_token", "fault", str(refusal), f"{_AGAIN}, Basic Information")
         except BotError as trouble:
             return self._about("app_token", trouble)
         ours, theirs = await self._app_of(line, us), _app_of_token(self._settings)
@@ -137,7 +137,7 @@ class SlackProbe:
             detail = "every channel of the workspace" if known else f"another workspace than the token's, {us.team}"
             return self._finding(what, "ok" if known else "fault", detail, "" if known else f"write {us.team}")
         try:
-            told = (await line.call("conversations.info", {"channel": group}, telling=False)).get("channel")
+            told = (await line.call("conversations.info", {"channel": group})).get("channel")
         except ChatDead:
             return self._finding(what, "fault", "the app knows no such channel", "invite it there, or take the id out")
         except BotError as trouble:
@@ -170,16 +170,19 @@ class SlackProbe:
         return Finding(what=f"[bots.{self._name}] {what}", state=state, detail=detail, do=do, blames=blames)
 
     def _about(self, what: str, trouble: BotError) -> Finding:
-        """What keeps us from knowing."""
+        """What keeps us from knowing. A refusal says itself what to do."""
         if isinstance(trouble, BotRejected):
-            return self._finding(what, "fault", str(trouble), _AGAIN)
+            refused, _, do = str(trouble).rpartition(": ")
+            return self._finding(what, "fault", refused, do)
+        if isinstance(trouble, Rejected):
+            return self._finding(what, "fault", str(trouble), f"look at the app at {APPS}")
         own = self._settings.api_base != _API
         do = f"look at api_base ({self._settings.api_base}) and at the network" if own else "look at the network"
         return self._finding(what, "fault", str(trouble), f"{do}, and try again", blames="world")
 
 
-def _writer(said: Message, name: str) -> Writer:
-    return Writer(identity=f"slack:{said.sender.realm}/{said.sender.user}", name=name, text=said.text)
+def _writer(sender: Sender, name: str, text: str) -> Writer:
+    return Writer(identity=f"slack:{sender.realm}/{sender.user}", name=name, text=text)
 
 
 def _app_of_token(settings: SlackSettings) -> str:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bots.slack import markup, outbound, settling
+from bots.slack import markup, outbound
 from bots.slack.commands import Commands, Private, ResponseUrl, ephemeral
 from bots.slack.files import Uploads
 from bots.slack.interactions import Pressed
@@ -15,9 +15,9 @@ from bots.slack.line import Line
 from bots.slack.people import People
 from bots.slack.recent import Recent
 from bots.slack.streaming import Streamer
-from core.errors import BotError, BotRejected, NotSent, Rejected, SendError, Unknown
+from core.errors import BotError, BotRejected, ChatDead, NotSent, Rejected, SendError, Unknown
 from core.fields import Json
-from core.vocabulary import Address, ChatId, ChatKind, Delivery, MessageId
+from core.vocabulary import Address, ChatId, ChatKind, Delivery, Earlier, MessageId
 
 _EPHEMERAL: Final = "ephemeral:"
 """How a message is called that Slack gives no id."""
@@ -36,13 +36,12 @@ class Ways:
 class Sender:
     """Sends, edits and answers presses."""
 
-    def __init__(self, line: Line, people: People, commands: Commands, ways: Ways, attempts: settling.Attempts) -> None:
+    def __init__(self, line: Line, people: People, commands: Commands, ways: Ways) -> None:
         self._line = line
         self._people = people
         self._commands = commands
         self._texts = ways.texts
         self._uploads = ways.uploads
-        self._attempts = attempts
         self._buttons: Recent[tuple[str, str], Delivery | None] = Recent(_MOST_BUTTONS)
         """What stands above buttons that we sent; None once they are gone."""
         self._locks: Recent[tuple[str, str], asyncio.Lock] = Recent(_MOST_BUTTONS)
@@ -51,55 +50,58 @@ class Sender:
         """Where a status stands, as far as is known."""
         self._growing: Recent[tuple[str, str], None] = Recent(_MOST_STATUSES)
         """Messages that are not whole yet."""
+        self._not_there: Recent[tuple[str, str], None] = Recent(_MOST_STATUSES)
+        """Where Slack does not show to one person what they alone are to see."""
 
     async def send(self, delivery: Delivery) -> MessageId:
         """Send one part, unless it is there already. Raises `SendError`."""
-        doubtful, known_absent = self._attempts.may_be_there(delivery), False
         try:
-            private = self._commands.private_answer(delivery.address.chat, delivery.answers)
-            delivery = await self._in_private(delivery, private)
-            if doubtful and (found := await self._sent_before(delivery)) is not None:
-                self._attempts.arrived(delivery)
-                return found
-            known_absent = True
-            message = await self._send(delivery, private)
-        except SendError as error:
-            self._attempts.failed(delivery, error, asked=known_absent)
+            message = await self._send(delivery)
+        except SendError:
             raise
-        except BotError as trouble:
-            # Of a refused account `run` says what to fix; the delivery can wait.
-            later = NotSent(str(trouble))
-            self._attempts.failed(delivery, later, asked=known_absent)
-            raise later from None
-        self._attempts.arrived(delivery)
+        except BotError as trouble:  # of a refused account `run` says what to fix; the delivery can wait
+            raise NotSent(str(trouble)) from None
         self._doing.pop(_place(delivery.address))
         self._shows.pop(_place(delivery.address))
-        if delivery.growing is not None:
+        if delivery.beginning:
             self._growing.put((delivery.address.chat, message), None)
         return message
 
-    async def _sent_before(self, delivery: Delivery) -> MessageId | None:
-        if delivery.files and not delivery.buttons:
-            return await self._uploads.sent_before(delivery)
-        found = await settling.find(self._line, delivery.address, settling.holds(delivery))
-        return found or await self._texts.sent_before(delivery)
-
-    async def _in_private(self, delivery: Delivery, private: Private | None) -> Delivery:
-        """To our direct chat what one person alone is to see and can't be shown so in a channel, as no file can. Raises
-        `BotError`."""
-        if private is None or (private.shown_by is not None and not delivery.files):
-            return delivery
-        address = Address(bot=delivery.address.bot, chat=ChatId(await self._people.direct(private.user)))
-        return replace(delivery, address=address, kind=ChatKind.DIRECT)
-
-    async def _send(self, delivery: Delivery, private: Private | None) -> MessageId:
-        if private is not None and private.shown_by is not None and not delivery.files:
-            return await self._answer_privately(private.shown_by, delivery)
+    async def _send(self, delivery: Delivery) -> MessageId:
+        private = self._private(delivery)
+        if private is not None:
+            if await self._is_shown(delivery, private):
+                return MessageId(f"{_EPHEMERAL}{delivery.id}")
+            delivery = await self._in_direct_chat(delivery, private.user)
+        delivery = self._spelled(delivery)
+        if delivery.earlier is not None and (found := await self._sent_before(delivery, delivery.earlier)) is not None:
+            return found
         if not delivery.files:
             return await self._send_text(delivery)
-        if not delivery.buttons:
-            return await self._uploads.send(delivery)
-        return await self._send_in_two(delivery)
+        return await (self._send_in_two(delivery) if _words_apart(delivery) else self._uploads.send(delivery))
+
+    def _private(self, delivery: Delivery) -> Private | None:
+        """Who alone is to see it, if it is for one person."""
+        found = self._commands.private_answer(delivery.address.chat, delivery.answers)
+        if found is not None or delivery.alone is None or delivery.kind is ChatKind.DIRECT:
+            return found
+        there = (delivery.address.chat, delivery.alone) not in self._not_there
+        return Private(user=delivery.alone, shown_by=None, there=there)
+
+    def _spelled(self, delivery: Delivery) -> Delivery:
+        if not delivery.notice:
+            return delivery
+        in_thread = delivery.address.thread is not None
+        return replace(delivery, text=self._commands.spelled(delivery.text, in_thread=in_thread))
+
+    async def _sent_before(self, delivery: Delivery, earlier: Earlier) -> MessageId | None:
+        whole = delivery.files and not _words_apart(delivery)
+        return await (self._uploads if whole else self._texts).sent_before(delivery, earlier)
+
+    async def _in_direct_chat(self, delivery: Delivery, user: str) -> Delivery:
+        """What one person alone is to see and can't be shown so where it was asked. Raises `BotError`."""
+        address = Address(bot=delivery.address.bot, chat=ChatId(await self._people.direct(user)))
+        return replace(delivery, address=address, kind=ChatKind.DIRECT)
 
     async def _send_text(self, delivery: Delivery) -> MessageId:
         message = await self._texts.send(delivery)
@@ -108,28 +110,50 @@ class Sender:
         return message
 
     async def _send_in_two(self, delivery: Delivery) -> MessageId:
-        """Nothing that shares a file has buttons: they stand below it, with the words."""
-        if delivery.attempt == 1 or await self._uploads.sent_before(delivery) is None:
+        """The words stand below the files."""
+        earlier = delivery.earlier
+        if earlier is None or await self._uploads.sent_before(delivery, earlier) is None:
             await self._uploads.send(replace(delivery, text=""))
         try:
             return await self._send_text(replace(delivery, files=(), text=delivery.text.strip() or "…"))
         except SendError as error:
             raise Unknown(f"the files are there, their words are not: {error}") from None
 
-    async def _answer_privately(self, shown_by: ResponseUrl, delivery: Delivery) -> MessageId:
-        shown_by.uses += 1
+    async def _is_shown(self, delivery: Delivery, private: Private) -> bool:
+        """Show it to one person where they asked. False where Slack does not take that, as with files. Raises
+        `BotError`."""
+        url, thread = private.shown_by, delivery.address.thread
+        if delivery.files or not (url or private.there):
+            return False
+        if delivery.earlier is not None:
+            raise Unknown("nobody can tell what one person was shown", for_good=True)
+        if url is not None or str(thread) == delivery.answers:  # nobody sees it in a thread that nobody has answered in
+            thread = None
+        shown = self._spelled(replace(delivery, address=replace(delivery.address, thread=thread)))
+        try:
+            await (self._answer_at(url, shown) if url else outbound.show(self._line, shown, private.user))
+        except (Rejected, ChatDead):
+            if url is None:
+                self._not_there.put((delivery.address.chat, private.user), None)
+            else:
+                url.uses_left = 0
+            return False
+        return True
+
+    async def _answer_at(self, url: ResponseUrl, delivery: Delivery) -> None:
+        url.uses_left -= 1
         shown = markup.blocks(delivery.text, delivery.buttons)
-        await self._line.post(shown_by.url, {**ephemeral("", shown), "text": markup.notification(delivery.text)})
-        return MessageId(f"{_EPHEMERAL}{delivery.id}")
+        await self._line.post(url.url, {**ephemeral("", shown), "text": markup.notification(delivery.text)})
 
     async def edit(self, delivery: Delivery, message: MessageId) -> None:
         """Raises `SendError`."""
         if message.startswith(_EPHEMERAL):
             raise Rejected("Slack edits no message that one person sees")
         try:
-            private = self._commands.private_answer(delivery.address.chat, delivery.answers)
+            private = self._private(delivery)
             if private is not None:
-                delivery = await self._in_private(delivery, replace(private, shown_by=None))
+                delivery = await self._in_direct_chat(delivery, private.user)
+            delivery = self._spelled(delivery)
             place = delivery.address.chat, message
             async with self._lock(place):
                 await self._texts.edit(delivery, await self._uploads.resolved(delivery.address, message))
@@ -188,7 +212,7 @@ class Sender:
 
     async def _clear_status(self, delivery: Delivery, place: tuple[str, str]) -> None:
         """Once what grew is whole. A message takes a status away, an edit or the end of a stream does not."""
-        if delivery.growing is not None:
+        if delivery.beginning:
             self._growing.put(place, None)
             return
         where, grew = _place(delivery.address), place in self._growing
@@ -201,6 +225,11 @@ class Sender:
 
 def _place(address: Address) -> Address:
     return replace(address, reply_to=None)
+
+
+def _words_apart(delivery: Delivery) -> bool:
+    """What shares files has no buttons, and can't be told to show no previews."""
+    return bool(delivery.buttons) or markup.unfurls(delivery.text)
 
 
 def _has_our_buttons(block: Json) -> bool:

@@ -2,53 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Final
 
+from bots.slack.history import cursor_of
 from bots.slack.line import Line
-from bots.slack.outbound import DELIVERED, RECOGNISED_S
-from bots.slack.recent import Recent
-from core.errors import BotError, BotRejected, ChatDead, NotSent, Rejected, SendError
-from core.fields import Json
-from core.vocabulary import Address, Delivery, DeliveryId, MessageId
+from bots.slack.outbound import DELIVERED
+from core.errors import BotError, BotRejected, ChatDead, NotSent, Rejected, Unknown
+from core.fields import Json, records
+from core.vocabulary import Address, Delivery, Earlier, MessageId
 
 _PAGE: Final = 200
-_MOST_PAGES: Final = 5
-_REMEMBERED: Final = 4096
+_MOST_PAGES: Final = 50
+_TS: Final = re.compile(r"\d+\.\d+", re.ASCII)
 
 
-class Attempts:
-    """What this process knows of the deliveries that it was handed."""
-
-    def __init__(self) -> None:
-        self._unsure: Recent[DeliveryId, None] = Recent(_REMEMBERED)
-        self._unsent: Recent[DeliveryId, None] = Recent(_REMEMBERED)
-
-    def may_be_there(self, delivery: Delivery) -> bool:
-        """Was it perhaps sent before? Then Slack is asked."""
-        return delivery.id in self._unsure or (delivery.attempt > 1 and delivery.id not in self._unsent)
-
-    def failed(self, delivery: Delivery, why: SendError, *, asked: bool) -> None:
-        """`asked`: Slack was asked, and said that it was not there."""
-        if not why.certain:
-            self._unsure.put(delivery.id, None)
-        elif asked:
-            self._unsure.pop(delivery.id)
-            self._unsent.put(delivery.id, None)
-
-    def arrived(self, delivery: Delivery) -> None:
-        self._unsure.pop(delivery.id)
-        self._unsent.pop(delivery.id)
+def since(delivery: Delivery, earlier: Earlier) -> float:
+    """No earlier try of the delivery was before that, by Slack's clock: it is below what it answers, too."""
+    asked = delivery.answers or ""
+    return max(earlier.since.timestamp(), float(asked) if _TS.fullmatch(asked) else 0.0)
 
 
-async def find(line: Line, address: Address, matches: Callable[[Json], bool]) -> MessageId | None:
-    """Our newest message there that matches, if it is there. Raises `NotSent` where Slack does not say, or `BotError`
-    where it never will."""
-    oldest = (line.clock.now() - timedelta(seconds=RECOGNISED_S)).timestamp()
+async def find(line: Line, address: Address, matches: Callable[[Json], bool], since: float) -> MessageId | None:
+    """A message after that moment that matches, if there is one. Raises `NotSent` where Slack does not say now,
+    `Unknown` where more was said there than can be looked at, or `BotError` where Slack never will say."""
     arguments: dict[str, object] = {
         "channel": address.chat,
-        "oldest": f"{oldest:.6f}",
+        "oldest": f"{since:.6f}",
         "limit": _PAGE,
         "include_all_metadata": True,
     }
@@ -57,16 +38,14 @@ async def find(line: Line, address: Address, matches: Callable[[Json], bool]) ->
         method, arguments = "conversations.replies", {**arguments, "ts": address.thread}
     for _ in range(_MOST_PAGES):
         answer = await _ask(line, method, arguments)
-        listed = answer.get("messages")
-        for one in listed if isinstance(listed, list) else ():
-            if isinstance(one, dict) and isinstance(one.get("ts"), str) and matches(one):
+        for one in records(answer.get("messages")):
+            if isinstance(one.get("ts"), str) and matches(one):
                 return MessageId(str(one["ts"]))
-        more = answer.get("response_metadata")
-        cursor = more.get("next_cursor") if isinstance(more, dict) else None
-        if not cursor or not isinstance(cursor, str):
+        cursor = cursor_of(answer)
+        if not cursor:
             return None
         arguments = {**arguments, "cursor": cursor}
-    return None
+    raise Unknown("too much was said there to know whether it was sent before", for_good=True)
 
 
 def holds(delivery: Delivery) -> Callable[[Json], bool]:

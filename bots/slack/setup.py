@@ -8,11 +8,10 @@ from typing import Final
 from core.ports import CommandHelp, Questions, SecretWanted
 
 
-def _manifest(name: str, commands: Sequence[CommandHelp]) -> str:
-    """For the mode "socket"."""
+def _manifest(name: str, commands: Sequence[CommandHelp], address: str) -> str:
     from bots.slack.manifest import manifest
 
-    return manifest(name, commands, "socket")
+    return manifest(name, commands, "http" if address else "socket", address)
 
 
 QUESTIONS: Final = Questions(

@@ -100,7 +100,7 @@ class Sockets:
 
     async def _opened(self) -> _Socket:
         await self._introduce()  # a socket opens by the app's token alone, and would be silent
-        socket = _Socket(self._line, await self._line.socket_address(), self._heard)
+        socket = _Socket(self._line, await self._line.socket_address(), self._heard, self._broke)
         try:
             async with asyncio.timeout(self._line.patience.connect_s):
                 await socket.begin()
@@ -122,10 +122,16 @@ class Sockets:
             await socket.end()
 
     async def _lost(self, socket: _Socket) -> None:
+        self._broke(socket)
+        await socket.end()
+
+    def _broke(self, socket: _Socket) -> None:
+        """At once, also while another one is being opened in its place."""
+        if socket not in self._open:
+            return
         self._open.discard(socket)
         if not self._open:
             self._ear.cut_off("the connection to Slack was lost")
-        await socket.end()
 
     async def _sit_out(self, trouble: BotError, waits: Waits) -> None:
         wait_s = trouble.wait_s if isinstance(trouble, FloodWait) else waits.next_s()
@@ -165,7 +171,10 @@ def time_of(pong: object) -> float | None:
 class _Socket(SocketModeClient):
     """One connection. It ends by itself for no reason: `over` is set, and its keeper makes another."""
 
-    def __init__(self, line: Line, address: str, heard: Callable[[_Socket, SocketModeRequest], None]) -> None:
+    def __init__(
+        self, line: Line, address: str, heard: Callable[[_Socket, SocketModeRequest], None],
+        broke: Callable[[_Socket], None],
+    ) -> None:  # fmt: skip
         # The SDK gives a connection up after four intervals without a pong.
         super().__init__(
             app_token="",  # the address is all that it needs
@@ -184,6 +193,7 @@ class _Socket(SocketModeClient):
         """The envelopes that came here and wait to be acknowledged."""
         self._all_answered = asyncio.Event()
         self._tell = heard
+        self._tell_broken = broke
         self.message_listeners.append(self._on_message)
         self.socket_mode_request_listeners.append(self._on_request)
 
@@ -211,8 +221,17 @@ class _Socket(SocketModeClient):
 
     async def connect_to_new_endpoint(self, force: bool = False) -> None:
         """What the SDK does when a connection is to end, or is found dead."""
-        self.renewed = force
+        if force:
+            self.renewed = True
+            self.over.set()
+        else:
+            self._break_off()
+
+    def _break_off(self) -> None:
+        """Nothing comes here any more."""
         self.over.set()
+        if not self.closed:
+            self._tell_broken(self)
 
     async def receive_messages(self) -> None:
         """As the SDK's, which looks only now and then whether the connection has ended."""
@@ -230,7 +249,7 @@ class _Socket(SocketModeClient):
                 case aiohttp.WSMsgType.BINARY:
                     pass
                 case _:  # closed, or broken
-                    self.over.set()
+                    self._break_off()
                     return
 
     async def _on_message(self, client: AsyncBaseSocketModeClient, message: dict[str, Any], raw: str | None) -> None:

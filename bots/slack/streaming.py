@@ -1,16 +1,18 @@
-"""Answers that grow in a thread: `chat.startStream`, `chat.appendStream`, `chat.stopStream`.
+"""Answers that grow in a thread of a direct chat: `chat.startStream`, `chat.appendStream`, `chat.stopStream`.
 
 A stream only gains, so what is shown has to begin with what was streamed. Where it does not, where it is not known what
 arrived, and where Slack ended the stream or takes none, the message is edited with all of its text (`outbound`). The
 methods' pages are at https://docs.slack.dev/reference/methods/chat.startStream and beside it; that Slack ends a stream
-after some five minutes is not on them (https://github.com/slackapi/python-slack-sdk/issues/1859).
+after some five minutes is not on them (https://github.com/slackapi/python-slack-sdk/issues/1859). Nor are these:
+
+- In a channel a stream has one recipient, and only that person sees it grow
+  (https://github.com/agentconnect-md/agentconnect/issues/1494). There a message is edited, which all see.
+- No stream can be told to show no previews (https://github.com/slackapi/node-slack-sdk/pull/2389), so that from its
+  first link on a text is edited.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -20,22 +22,16 @@ from bots.slack.faults import StillStreams
 from bots.slack.inbound import Account, is_own
 from bots.slack.line import Line
 from bots.slack.recent import Recent
-from core.errors import ChatDead, FloodWait, NotSent, Rejected, StoreError, Unknown
+from core.errors import ChatDead, FloodWait, NotSent, Rejected, Unknown
 from core.fields import Json
-from core.ports import Clock, Desk
-from core.vocabulary import Address, Delivery, MessageId
+from core.ports import Clock
+from core.vocabulary import Address, Delivery, Earlier, MessageId
 
 _REMEMBERED: Final = 4_096
 _REFUSED_S: Final = 3_600.0
 """Where Slack refused a stream, none is tried for so long."""
 _LONGEST_S: Final = 900.0
 """What is older is no stream any more; Slack ends them after a third of that."""
-_NOTE: Final = "streams"
-_NOTED: Final = 64
-"""Streams that are remembered over restarts, the newest."""
-_SKEW_S: Final = 300.0
-"""By how much Slack's clock and ours may differ."""
-_TS: Final = re.compile(r"\d+\.\d+", re.ASCII)
 
 _Place = tuple[str, str]
 
@@ -61,7 +57,7 @@ class Streams:
         """Does Slack take streams there, as far as is known?"""
         refused_s = self._refused.get(address.chat)
         free = refused_s is None or self._clock.monotonic() - refused_s > _REFUSED_S
-        return free and address.thread is not None
+        return free and _may_stream(address)
 
     def refused(self, address: Address) -> None:
         self._refused.put(address.chat, self._clock.monotonic())
@@ -80,7 +76,7 @@ class Streams:
 
     def may_be_open(self, address: Address, message: MessageId) -> bool:
         """Was it perhaps begun by a process that is gone?"""
-        if address.thread is None or (address.chat, message) in self._plain:
+        if not _may_stream(address) or (address.chat, message) in self._plain:
             return False
         return self._clock.now().timestamp() - float(message) < _LONGEST_S
 
@@ -88,31 +84,28 @@ class Streams:
 class Streamer:
     """The way out of texts, for one `run`: as streams where they grow and Slack takes that."""
 
-    def __init__(self, line: Line, desk: Desk, us: Account, streams: Streams) -> None:
+    def __init__(self, line: Line, us: Account, streams: Streams) -> None:
         self._line = line
-        self._desk = desk
         self._us = us
         self._streams = streams
-        self._noting = asyncio.Lock()
 
     async def send(self, delivery: Delivery) -> MessageId:
         """Send a text as a new message. Raises `BotError`."""
-        if delivery.growing and not delivery.buttons and self._streams.allowed(delivery.address):
-            message = await self._begin(delivery, delivery.growing)
+        if delivery.growing and not delivery.buttons and self._takes(delivery):
+            message = await self._begin(delivery)
             if message is not None:
                 return message
         message = await outbound.send(self._line, delivery)
         self._streams.ended((delivery.address.chat, message))
         return message
 
-    async def _begin(self, delivery: Delivery, asker: str) -> MessageId | None:
+    def _takes(self, delivery: Delivery) -> bool:
+        return self._streams.allowed(delivery.address) and not markup.unfurls(delivery.text)
+
+    async def _begin(self, delivery: Delivery) -> MessageId | None:
         """None where Slack takes no stream."""
         address, said = delivery.address, beginning(delivery.text)
         arguments = {"channel": address.chat, "thread_ts": address.thread, "markdown_text": said}
-        if not address.chat.startswith("D"):
-            realm, _, user = asker.partition(":")[2].rpartition("/")
-            arguments |= {"recipient_user_id": user, "recipient_team_id": realm or self._us.team}
-        await self._note(delivery)
         try:
             answer = await self._line.call("chat.startStream", arguments, telling=False)
         except FloodWait:  # 20 a minute for all channels together; a message has another limit
@@ -144,7 +137,7 @@ class Streamer:
         shown = beginning(delivery.text) if more else markup.defused(delivery.text)
         if more and stream.said.startswith(shown):
             return True  # nothing new, or nothing of which it is certain yet what it becomes
-        if not shown.startswith(stream.said):
+        if not shown.startswith(stream.said) or markup.unfurls(delivery.text):
             return False
         new = shown[len(stream.said) :] or None
         arguments: dict[str, object] = {"channel": place[0], "ts": place[1], "markdown_text": new}
@@ -174,56 +167,32 @@ class Streamer:
 
     # over restarts
 
-    async def sent_before(self, delivery: Delivery) -> MessageId | None:
-        """The message, if the delivery was begun as a stream in an earlier attempt. A stream carries no metadata until
-        it is stopped, so it is known by its time: it is below what it answers, and a chat gets one message after the
-        other. Raises `NotSent` where Slack does not say, or `BotError` where it never will."""
-        if not delivery.beginning:
-            return None
-        noted = await self._noted()
-        where, begun = _where(delivery.address), noted.get(str(delivery.id))
-        if begun is None or begun[0] != where:
-            return None
-        question = delivery.answers or ""
-        since = float(question) if _TS.fullmatch(question) else begun[1] - _SKEW_S
-        until = min((at for place, at in noted.values() if place == where and at > begun[1]), default=float("inf"))
-        found: list[MessageId] = []
+    async def sent_before(self, delivery: Delivery, earlier: Earlier) -> MessageId | None:
+        """The message, if an earlier try sent or began it. A stream carries no metadata until it is stopped: it is the
+        message of ours that no other delivery made. Raises `BotError` where that is not known."""
+        holds, streams = settling.holds(delivery), list[MessageId]()
 
-        def gather(message: Json) -> bool:
+        def matches(message: Json) -> bool:
+            if holds(message):
+                return True
             ts = MessageId(str(message["ts"]))
-            if since < float(ts) < until and self._is_stream(delivery.address, message):
-                found.append(ts)
+            if delivery.beginning and ts not in earlier.others and self._is_stream(delivery.address, message):
+                streams.append(ts)
             return False
 
-        await settling.find(self._line, delivery.address, gather)
-        return max(found, key=float, default=None)
+        found = await settling.find(self._line, delivery.address, matches, settling.since(delivery, earlier))
+        return found or max(streams, key=float, default=None)
 
     def _is_stream(self, address: Address, message: Json) -> bool:
         """Is it ours, and does it carry no delivery? Then it was begun as a stream, and not by this process."""
         return (
-            is_own(message, self._us, self._us.app)
+            _may_stream(address)
+            and is_own(message, self._us, self._us.app)
             and message["ts"] != address.thread
             and self._streams.open((address.chat, str(message["ts"]))) is None
             and not message.get("metadata")
             and not message.get("files")
         )
-
-    async def _note(self, delivery: Delivery) -> None:
-        """Before it is begun."""
-        entry = _where(delivery.address), self._line.clock.now().timestamp()
-        async with self._noting:
-            kept = dict(list({**await self._noted(), str(delivery.id): entry}.items())[-_NOTED:])
-            try:
-                await self._desk.note(self._us.bot, _NOTE, json.dumps(kept))
-            except StoreError:
-                raise NotSent("the store can't keep what is begun") from None
-
-    async def _noted(self) -> dict[str, tuple[str, float]]:
-        try:
-            noted = json.loads(await self._desk.recall(self._us.bot, _NOTE) or "{}")
-            return {one: (str(where), float(at)) for one, (where, at) in noted.items()}
-        except (StoreError, ValueError, TypeError):
-            raise NotSent("not known whether it was sent before") from None
 
 
 def beginning(source: str) -> str:
@@ -232,5 +201,5 @@ def beginning(source: str) -> str:
     return stays if stays.strip() else markup.defused(source)
 
 
-def _where(address: Address) -> str:
-    return f"{address.chat}/{address.thread}"
+def _may_stream(address: Address) -> bool:
+    return address.thread is not None and address.chat.startswith("D")

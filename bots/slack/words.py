@@ -14,6 +14,9 @@ NONE_HERE: Final = "We have no conversation in this channel. Mention me to begin
 FORGOTTEN: Final = "I no longer know which command that was. Type it again."
 NOT_NOW: Final = "I can't look that up at the moment. Try again soon."
 NOT_HERE: Final = "I may not answer here."
+NOTHING_IN_IT: Final = "I find nothing in that message that I could read."
+NO_BEGINNING: Final = "(Slack does not tell at the moment how this thread began.)"
+"""For the agent, in place of what was said before somebody mentioned us."""
 RESUMING: Final = "Our direct messages go on with it."
 PROMPTS: Final = (("What can I ask for?", "/help"), ("Show my conversations", "/sessions"))
 """Title and message of what a new thread of the assistant suggests."""

@@ -19,14 +19,15 @@ def known_platforms() -> Mapping[str, Questions]:
     return {one.platform: one for one in asked}
 
 
-def paper_of(asked: Questions, name: str) -> str | None:
-    """What is pasted to set an account up that people call `name`; None where nothing is."""
+def paper_of(asked: Questions, name: str, address: str = "") -> str | None:
+    """What is pasted to set an account up that people call `name`; None where nothing is. `address`: of the bot, where
+    the platform calls it."""
     if asked.paper is None:
         return None
     from core.desk.commands.menu import menu
     from core.service.notices import Notices
 
-    return asked.paper(name, menu(Notices()))
+    return asked.paper(name, menu(Notices()), address)
 
 
 def open_probe(name: str, bot: BotSettings) -> Probe | None:

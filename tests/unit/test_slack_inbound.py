@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -114,6 +115,17 @@ def test_a_bot_is_one_though_it_has_no_user() -> None:
     assert (said.sender.user, said.sender.name, said.sender.is_bot) == (None, "deploys", True)
 
 
+def test_in_an_organization_people_have_its_realm() -> None:
+    us = replace(US, enterprise="E1")
+    for fields in ({}, {"team": "T1"}, {"user_team": "E1", "team": "T1"}):
+        said = read(event(**fields), us, NAMES)
+        assert isinstance(said, Message)
+        assert (said.sender.realm, said.within) == ("E1", "T1")
+    told = account(BotName("x"), {"team_id": "T1", "user_id": "U1", "enterprise_id": "E1"})
+    assert told is not None
+    assert told.realm == "E1"
+
+
 def test_somebody_of_another_workspace_has_their_own_realm() -> None:
     assert message(user_team="T9").sender.realm == "T9"
     assert message(team="T8").sender.realm == "T8"
@@ -131,6 +143,19 @@ def test_an_edit_is_its_new_text_and_an_unfurl_is_nothing() -> None:
     assert read(event(subtype="message_changed", message=unfurled), US, NAMES) is None
     ours = {**now, "user": "U1"}
     assert read(event(subtype="message_changed", message=ours), US, NAMES) is None
+
+
+def test_however_many_files_there_are_none_is_dropped_unsaid() -> None:
+    files = [{"id": f"F{number}", "name": f"{number}.txt"} for number in range(200)]
+    assert [one.ref for one in message(subtype="file_share", files=files).attachments] == [one["id"] for one in files]
+
+
+def test_files_of_a_message_that_is_handed_on_come_along() -> None:
+    files = [{"id": "F1", "name": "cat.png", "mimetype": "image/png"}]
+    shared = [{"is_share": True, "author_name": "Bob", "text": "", "files": files}]
+    bare, asked = message(text="", attachments=shared), message(text="what is that?", attachments=shared)
+    assert [one.name for one in (*bare.attachments, *asked.attachments)] == ["cat.png", "cat.png"]
+    assert (bare.quote, asked.quote) == (Quote(name="Bob", forwarded=True), Quote(name="Bob"))
 
 
 def test_files_are_what_they_are() -> None:
@@ -183,12 +208,14 @@ def test_the_beginning_of_a_thread_is_bounded_and_keeps_its_first_and_last() -> 
     quote = quoted(earlier, US, NAMES)
     assert quote is not None
     assert (quote.name, len(quote.text) <= 1_000) == ("Ann", True)
-    assert quote.text.startswith("root\nBob: line ")
+    assert quote.text.startswith("root\n…\nBob: line ")
     assert quote.text.splitlines()[-1].startswith("Bob: line 49")
     assert quoted([{"text": ""}], US, NAMES) is None
     whole = quoted([{"user": "U2", "text": "y" * 5_000}, {"user": "U3", "text": "z"}], US, NAMES)
     assert whole is not None
-    assert whole.text == "y" * 1_000
+    assert whole.text == "y" * 998 + "\n…"
+    kept = quoted([{"user": "U2", "text": "root"}, {"user": "U3", "text": "z"}], US, NAMES)
+    assert kept == Quote(name="Ann", text="root\nBob: z")
 
 
 def test_what_is_escaped_is_unescaped_again() -> None:

@@ -11,10 +11,14 @@ import pytest
 
 import bots.slack
 from bots.slack import listening, words
+from bots.slack.bot import SlackBot
 from bots.slack.interactions import ASK
 from bots.slack.manifest import COMMAND, SCOPES_OF_EVENTS, SCOPES_OF_METHODS, manifest, scopes
 from bots.slack.setup import QUESTIONS
 from config.bots import SlackSettings
+from config.secret import Secret
+from core.vocabulary import BotName
+from tests.contract.doubles import ManualClock, NoChance
 from tests.fakes.slack.methods import METHODS
 from tests.wire.slack_world import TABLE
 
@@ -63,6 +67,27 @@ def test_it_sets_up_either_mode(mode: str, url: str) -> None:
     assert settings["event_subscriptions"].get("request_url", "") == url
     assert settings["interactivity"] == {"is_enabled": True, **({"request_url": url} if url else {})}
     assert command.get("url", "") == url
+
+
+def test_its_address_is_where_a_bot_is_served() -> None:
+    tokens = {"bot_token": Secret("xoxb-1"), "signing_secret": Secret("s" * 32), "mode": "http", "name": "work"}
+    settings = SlackSettings.model_validate(tokens, strict=False)
+    bot = SlackBot(BotName("work"), settings=settings, clock=ManualClock(), random=NoChance())
+    assert QUESTIONS.paper is not None
+    told = json.loads(QUESTIONS.paper("Front Desk", TABLE, "https://bots.example.com/slack/work"))
+    assert [f"https://bots.example.com{path}" for path in bot.asgi] == [
+        told["settings"]["event_subscriptions"]["request_url"]
+    ]
+
+
+def test_a_new_app_is_an_agent() -> None:
+    """https://docs.slack.dev/ai/migrating-to-agent-messaging; it is told nothing of an assistant's threads."""
+    asked = made()
+    assert len(asked["features"]["agent_view"]["agent_description"]) <= 300
+    assert "assistant_view" not in asked["features"]
+    events = asked["settings"]["event_subscriptions"]["bot_events"]
+    assert "app_home_opened" in events
+    assert not [one for one in events if one.startswith("assistant")]
 
 
 def test_it_is_made_from_the_command_table() -> None:

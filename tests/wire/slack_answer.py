@@ -17,15 +17,15 @@ START, APPEND, END, UPDATE, POST = (
 
 
 class Answer:
-    """One answer that grows in a thread of a channel, or wherever."""
+    """One answer that grows in a thread of the direct chat, or wherever."""
 
     def __init__(self, world: World, address: Address | None = None, bot: SlackBot | None = None) -> None:
         self.world = world
         self.bot = bot or world.bot
         self.root: Said | None = None
         if address is None:
-            self.root = world.say("question", world.general)
-            address = world.address(world.general, self.root)
+            self.root = world.say("question")
+            address = world.address(world.chat, self.root)
         self.address = address
         self.asker = f"slack:{world.server.team.id}/{world.ada.id}"
         self.delivery = world.delivery("", address)
@@ -35,9 +35,9 @@ class Answer:
         growing = None if last or not self.bot.streams(self.address) else self.asker
         return replace(self.delivery, text=text, growing=growing, buttons=buttons, beginning=not last)
 
-    def doubted(self, text: str, attempt: int) -> Delivery:
-        """What is said in the end, where it is not known whether the beginning arrived."""
-        return replace(self.saying(text, last=True), attempt=attempt, beginning=True)
+    def doubted(self, text: str, *others: MessageId) -> Delivery:
+        """What is said in the end, where it is not known whether the beginning arrived; `others` are not it."""
+        return self.world.again(replace(self.saying(text, last=True), beginning=True), *others)
 
     async def begin(self, text: str) -> None:
         self.message = await self.bot.send(self.saying(text))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Unpack
 
 from bots.slack.bot import SlackBot
@@ -19,7 +21,9 @@ from core.vocabulary import (
     ChatKind,
     Delivery,
     DeliveryId,
+    Earlier,
     Message,
+    MessageId,
     OutFile,
     Press,
     ThreadId,
@@ -35,7 +39,7 @@ from tests.fakes.slack.server import SlackServer
 TABLE = (
     CommandHelp(name="help", summary="what I can do", private=True),
     CommandHelp(name="status", summary="how it goes", private=True),
-    CommandHelp(name="reset", summary="begin anew", argument="text"),
+    CommandHelp(name="reset", summary="begin anew", argument="text", aliases=("new",)),
     CommandHelp(name="stop", summary="stop"),
 )
 START = 1_767_225_600.0
@@ -107,6 +111,19 @@ class World:
         self.clock.advance(seconds)
         return seconds
 
+    async def hurry(self, count: int) -> None:
+        """Time passes whenever somebody sleeps, until so much was heard."""
+
+        async def tick() -> None:
+            for nap in itertools.count(1):
+                await self.wake(nap)
+
+        ticking = asyncio.create_task(tick())
+        try:
+            await self.heard(count)
+        finally:
+            ticking.cancel()
+
     @property
     def messages(self) -> list[Message]:
         return [inbound for inbound in self.desk.heard if isinstance(inbound, Message)]
@@ -126,16 +143,21 @@ class World:
 
     def delivery(
         self, text: str, address: Address | None = None, *, buttons: tuple[Button, ...] = (),
-        files: tuple[OutFile, ...] = (), attempt: int = 1,
+        files: tuple[OutFile, ...] = (),
     ) -> Delivery:  # fmt: skip
         self._deliveries += 1
         where = address or self.address()
         direct = where.chat.startswith("D")
         return Delivery(
-            id=DeliveryId(self._deliveries), address=where, text=text, buttons=buttons, files=files, attempt=attempt,
+            id=DeliveryId(self._deliveries), address=where, text=text, buttons=buttons, files=files,
             answers=where.reply_to,
             kind=ChatKind.DIRECT if direct else ChatKind.THREAD if where.thread else ChatKind.GROUP,
         )  # fmt: skip
+
+    def again(self, delivery: Delivery, *others: MessageId) -> Delivery:
+        """As it is handed over once more, where nobody knows whether it arrived; `others` are not it."""
+        since = datetime.fromtimestamp(START, UTC) - timedelta(minutes=5)
+        return replace(delivery, earlier=Earlier(since=since, others=frozenset(others)))
 
     def haunt(self, channel: Channel, thread: Said | None = None) -> None:
         """The desk remembers that people talk with us there; something was heard just now."""

@@ -213,6 +213,29 @@ def test_the_manifest_is_printed_without_config_and_daemon(home: Home) -> None:
     assert not home.state.exists()
 
 
+def test_the_manifest_names_the_address_where_the_platform_calls_the_bot(home: Home) -> None:
+    home.config.parent.mkdir(parents=True)
+    for secret in ("token", "secret"):
+        (home.config.parent / secret).write_text("xoxb-1-2-abc" if secret == "token" else "s" * 32)
+        (home.config.parent / secret).chmod(0o600)
+    served = f"""[bots.work]
+platform = "slack"
+bot_token = "file:{home.config.parent / "token"}"
+signing_secret = "file:{home.config.parent / "secret"}"
+mode = "http"
+"""
+    for config, bot in (("", "slack"), (served, "work")):
+        home.config.write_text(config)
+        told = json.loads(home.call("manifest", "slack", "--url", "https://bots.example.com/").stdout)
+        settings, (command,) = told["settings"], told["features"]["slash_commands"]
+        address = f"https://bots.example.com/slack/{bot}"
+        named = (settings["event_subscriptions"]["request_url"], settings["interactivity"]["request_url"])
+        assert (*named, command["url"]) == (address,) * 3
+        assert settings["socket_mode_enabled"] is False
+    for wrong in ("http://bots.example.com", "bots.example.com", "https://bots.example.com/?x"):
+        assert home.call("manifest", "slack", "--url", wrong).returncode == 2
+
+
 def test_the_app_is_called_as_the_desk_unless_its_config_can_not_be_read(home: Home) -> None:
     home.config.parent.mkdir(parents=True)
     for text, name in (('[desk]\nname = "Bakery"\n', "Bakery"), ('[desk]\nnaem = "x"\n', "Frontdesk")):

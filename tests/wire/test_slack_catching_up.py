@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import itertools
 from collections.abc import AsyncIterator
 
 import pytest
@@ -128,7 +126,8 @@ async def test_a_gap_while_we_run_is_caught_up_with(world: World) -> None:
     assert world.words == ["before", "meanwhile", "after"]
 
 
-async def test_a_rate_limit_on_the_way_is_waited_for_and_holds_up_nobody(world: World) -> None:
+async def test_a_rate_limit_on_the_way_is_waited_for_and_holds_up_nobody_elsewhere(world: World) -> None:
+    """Nothing is answered before what was said before it in the same place, however long that takes."""
     world.haunt(world.chat)
     world.later(1)
     world.say("missed")
@@ -136,11 +135,12 @@ async def test_a_rate_limit_on_the_way_is_waited_for_and_holds_up_nobody(world: 
     async with running(world.bot, world.desk):
         await world.up()
         world.say("live")
-        await world.heard(1)
-        await world.server.until(lambda: world.server.deliveries[-1].state == "acked")
+        elsewhere = world.say(f"{world.server.bot} live elsewhere", world.general)
+        await world.server.until(lambda: world.server.acked(elsewhere))
+        assert world.words == ["live elsewhere"]
         assert await world.wake(1) == 30
-        await world.heard(2)
-    assert world.words == ["live", "missed"]
+        await world.heard(3)
+    assert world.words == ["live elsewhere", "missed", "live"]
 
 
 async def test_a_place_that_is_not_to_be_read_hides_no_other(world: World) -> None:
@@ -179,20 +179,6 @@ def asked(world: World, method: str = "conversations.history") -> list[object]:
     return [call.params["channel"] for call in world.server.calls_of(method)]
 
 
-async def hurry(world: World, count: int) -> None:
-    """Time passes whenever somebody sleeps, until so much was heard."""
-
-    async def tick() -> None:
-        for nap in itertools.count(1):
-            await world.wake(nap)
-
-    ticking = asyncio.create_task(tick())
-    try:
-        await world.heard(count)
-    finally:
-        ticking.cancel()
-
-
 @pytest.mark.parametrize("status", [500, 503, 200])
 @pytest.mark.parametrize("method", ["conversations.history", "conversations.replies", "users.conversations"])
 async def test_what_slack_does_not_give_at_once_is_asked_for_again(world: World, method: str, status: int) -> None:
@@ -226,7 +212,7 @@ async def test_a_place_that_slack_never_gives_keeps_none_from_another(world: Wor
     chats = many(world, 6, known=True)
     world.server.answer("conversations.history", 503, {}, channel=chats[0].id, count=None)
     async with running(world.another(connections=1), world.desk):
-        await hurry(world, 5)
+        await world.hurry(5)
         await world.wake(len(world.clock.naps))
         await world.wake(len(world.clock.naps) + 1)
     assert sorted(world.words) == [f"missed {number}" for number in range(1, 6)]
@@ -252,7 +238,7 @@ async def test_no_more_is_asked_than_slack_lets_and_all_is_read(world: World) ->
     world.server.set_limits(RateLimits())
     many(world, 450, known=False)
     async with running(world.another(connections=1), world.desk):
-        await hurry(world, 450)
+        await world.hurry(450)
     assert sorted(world.words) == sorted(f"missed {number}" for number in range(450))
     assert len(asked(world)) == 451  # with the empty chat
     assert [bool(call.params.get("cursor")) for call in world.server.calls_of("users.conversations")] == [
@@ -266,7 +252,7 @@ async def test_the_order_within_each_conversation_is_kept(world: World) -> None:
     for number, chat in enumerate(chats):
         world.server.say(chat, world.server.platform.people[other_than_us(world, chat)], f"more {number}")
     async with running(world.another(connections=1), world.desk):
-        await hurry(world, 120)
+        await world.hurry(120)
     for number, chat in enumerate(chats):
         said = [one.text for one in world.messages if one.address.chat == chat.id]
         assert said == [f"missed {number}", f"more {number}"]
@@ -282,7 +268,7 @@ async def test_where_somebody_speaks_just_now_is_read_first_and_what_was_missed_
         elsewhere = world.say(f"{world.server.bot} live elsewhere", world.general)
         await world.server.until(lambda: world.server.acked(elsewhere))
         assert world.words[40:] == ["live elsewhere"]
-        await hurry(world, 62)
+        await world.hurry(62)
     assert [one.text for one in world.messages if one.address.chat == last.id] == ["missed 59", "live"]
     assert asked(world).index(last.id) <= 45
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from bots.slack.line import Patience, connected
 from core.errors import ChatDead, NotSent, Rejected, Unknown
 from core.vocabulary import Attachment, Button, FileKind, OutFile
 from tests.contract.doubles import running
-from tests.contract.slack import shown
-from tests.fakes.slack.model import Channel
+from tests.contract.slack import settings_for, shown
+from tests.fakes.slack.model import Channel, JsonObject, JsonValue
 from tests.wire.slack_world import World, opened
 
 PNG = b"\x89PNG" + bytes(range(256)) * 1_000
@@ -28,6 +29,13 @@ def out(folder: Path, name: str = "report.txt", content: bytes = b"hello") -> Ou
     path = folder / f"0198-{name}"
     path.write_bytes(content)
     return OutFile(kind=FileKind.FILE, path=path, name=name, media_type="text/plain", size=len(content))
+
+
+def mentioned(file: str) -> JsonObject:
+    """A file of another organization: https://docs.slack.dev/apis/slack-connect."""
+    return {
+        "id": file, "mode": "file_access", "file_access": "check_file_info", "created": 0, "timestamp": 0, "user": "",
+    }  # fmt: skip
 
 
 async def fetched(world: World, attachment: Attachment) -> bytes:
@@ -54,6 +62,98 @@ async def test_files_are_told_of_and_fetched_with_the_token(world: World) -> Non
         assert await fetched(world, page) == b"<html>own page</html>"
     assert world.messages[0].text == ""
     assert world.server.bot.token not in repr(world.messages[0])
+
+
+@pytest.mark.parametrize("url", ["https://example.com/cat.png", "{api}/auth.revoke"])
+@pytest.mark.parametrize("external", [True, False])
+async def test_nothing_is_fetched_from_where_people_point_and_no_token_goes_there(
+    world: World, url: str, external: bool
+) -> None:
+    """Not even to Slack, where it could do anything."""
+    if not external and "{api}" in url:
+        return
+    file = Attachment(kind=FileKind.FILE, ref="F1", name="cat.png", media_type="image/png", size=None)
+    place = url.format(api=world.server.api_base.rstrip("/"))
+    told: JsonValue = {"id": "F1", "is_external": external, "url_private": place}
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.answer("files.info", 200, {"ok": True, "file": told})
+        with pytest.raises(Rejected, match="of its own"):
+            await fetched(world, file)
+    assert world.sent("auth.revoke") == 0
+
+
+async def test_a_file_that_another_organization_shares_has_its_name_and_kind(world: World) -> None:
+    cat = world.server.file(world.ada, "cat.png", PNG)
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.say(world.chat, world.ada, "look", files=[cat], extra={"files": [mentioned(cat.id)]})
+        await world.heard(1)
+        (found,) = world.messages[0].attachments
+        assert (found.kind, found.name, found.media_type, found.size) == (
+            FileKind.IMAGE, "cat.png", "image/png", len(PNG),
+        )  # fmt: skip
+        assert await fetched(world, found) == PNG
+
+
+async def test_a_file_that_another_organization_keeps_elsewhere_is_told_of(world: World) -> None:
+    plan: JsonValue = {"id": "F1", "is_external": True, "title": "Plan", "url_private": "https://example.com/plan"}
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.answer("files.info", 200, {"ok": True, "file": plan})
+        world.server.say(world.chat, world.ada, "", extra={"files": [mentioned("F1")]})
+        await world.heard(1)
+    (said,) = world.messages
+    assert (said.text, said.attachments) == ("[File: Plan https://example.com/plan]", ())
+
+
+async def test_a_file_of_which_slack_tells_nothing_stays_a_file(world: World) -> None:
+    cat = world.server.file(world.ada, "cat.png", PNG)
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.error("files.info", "internal_error")
+        world.server.say(world.chat, world.ada, "look", files=[cat], extra={"files": [mentioned(cat.id)]})
+        await world.heard(1)
+        assert await fetched(world, world.messages[0].attachments[0]) == PNG
+
+
+async def test_of_a_stranger_s_files_slack_is_asked_nothing(world: World) -> None:
+    cat = world.server.file(world.ada, "cat.png", PNG)
+    world.desk.unheard = {world.ada.id}
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.say(world.chat, world.ada, "look", files=[cat], extra={"files": [mentioned(cat.id)]})
+        await world.heard(1)
+    assert world.sent("files.info") == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "opened_by_token"),
+    [
+        ("https://files.slack.com/x", True),
+        ("https://files.slack-gov.com/x", True),
+        ("https://slack-gov.com/x", True),
+        ("https://files.slack.com:443/x", True),
+        ("https://Files.slack.com:443/x", False),
+        ("https://proxy.example.com:8443/files/x", True),
+        ("http://proxy.example.com:8443/files/x", False),
+        ("https://proxy.example.com/files/x", False),
+        ("https://wiki.proxy.example.com:8443/x", False),
+        ("http://files.slack.com/x", False),
+        ("https://files.slack.com:8443/x", False),
+        ("https://files.slack.com@example.com/x", False),
+        ("https://example.com\\@files.slack.com/x", False),
+        ("https://evilslack.com/x", False),
+        ("https://slack.com.example.com/x", False),
+        ("https://example.com/x", False),
+        ("https://[x", False),
+        ("", False),
+    ],
+)
+async def test_the_token_opens_what_is_slack_s_alone(world: World, url: str, opened_by_token: bool) -> None:
+    settings = settings_for(world.server, api_base="https://proxy.example.com:8443/api")
+    async with connected(settings, world.clock, Patience()) as line:
+        assert (line.authorization(url) is not None) is opened_by_token
 
 
 async def test_a_login_page_in_place_of_the_file_is_noticed(world: World) -> None:
@@ -111,10 +211,24 @@ async def test_a_file_with_buttons_comes_first_and_its_words_below(world: World,
         world.server.error("chat.postMessage", "ratelimited")
         with pytest.raises(Unknown):
             await world.bot.send(delivery)
+        await world.acked()
         world.clock.advance(60)
-        message = await world.bot.send(replace(delivery, attempt=2))
+        message = await world.bot.send(world.again(delivery))
     file, words = world.shown()
     assert (len(file.file_ids), shown(words), words.ts) == (1, "may I?", message)
+
+
+async def test_words_with_a_link_stand_below_the_file_since_above_it_they_would_show_a_preview(
+    world: World, tmp_path: Path
+) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        delivery = world.delivery("see https://example.com", files=(out(tmp_path),))
+        message = await world.bot.send(delivery)
+        assert await world.bot.send(world.again(delivery)) == message
+        await world.bot.edit(replace(delivery, text="see nothing"), message)
+    file, words = world.shown()
+    assert (len(file.file_ids), shown(file), shown(words), words.ts) == (1, "", "see nothing", message)
 
 
 @pytest.mark.parametrize("applied", [True, False])
@@ -129,7 +243,7 @@ async def test_whether_a_file_arrived_is_settled(world: World, tmp_path: Path, a
     bot = world.another() if restart else world.bot
     async with running(bot, world.desk):
         await world.up()
-        message = await bot.send(replace(delivery, attempt=2))
+        message = await bot.send(world.again(delivery))
     assert [one.ts for one in world.shown()] == [message]
     assert len(world.desk.notes["uploads"]) < 200
 
@@ -142,7 +256,7 @@ async def test_a_broken_upload_leaves_nothing_and_may_be_tried_again(world: Worl
         with pytest.raises(NotSent):
             await world.bot.send(delivery := world.delivery("here", files=(out(tmp_path),)))
         assert world.shown() == ()
-        await world.bot.send(replace(delivery, attempt=2))
+        await world.bot.send(delivery)
     assert len(world.shown()) == 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
 
@@ -209,45 +208,6 @@ def text_of_button(button: JsonObject) -> str:
     return str(text["text"])
 
 
-async def test_what_answers_a_private_command_is_seen_by_one_person_and_the_rest_by_all(world: World) -> None:
-    async with running(world.bot, world.desk):
-        await world.up()
-        (root,) = await threads_of_ada(world, "mine")
-        await acked(world, world.server.slash(world.general, world.ada, "/frontdesk", "status"))
-        await world.heard(2)
-        asked = world.messages[-1]
-        private = await world.bot.send(first := world.delivery("**fine**", asked.address))
-        await world.bot.send(replace(first, address=replace(first.address, reply_to=None), text="and more of it"))
-        await world.bot.send(world.delivery("another answer", world.address(world.general, root)))
-        await acked(world, world.server.slash(world.general, world.ada, "/frontdesk", "reset"))
-        await world.heard(3)
-        await world.bot.send(world.delivery("begun anew", world.messages[-1].address))
-    assert [shown(message) for message in world.shown(world.general)] == ["another answer", "begun anew"]
-    words = world.server.ephemerals(world.ada)
-    assert [(one.via, [block["type"] for block in one.blocks]) for one in words] == [("response_url", ["markdown"])] * 2
-    assert private.startswith("ephemeral:")
-
-
-async def test_a_private_answer_that_comes_late_goes_to_the_direct_chat(world: World) -> None:
-    """After half an hour, after more than five, and after a restart: never to all."""
-    async with running(world.bot, world.desk):
-        await world.up()
-        await acked(world, world.server.slash(world.general, world.ada, "/frontdesk", "help"))
-        await world.heard(1)
-        asked = world.messages[-1].address
-        for number in range(6):
-            await world.bot.send(world.delivery(f"part {number}", asked))
-        world.later(31)
-        await world.bot.send(world.delivery("late", asked))
-    async with running(later := world.another(), world.desk):
-        await world.up()
-        sent = await later.send(made := world.delivery("after a restart", asked))
-        await later.edit(replace(made, text="after a restart, and more"), sent)
-    assert list(world.shown(world.general)) == []
-    assert len(world.server.ephemerals(world.ada)) == 5
-    assert [shown(message) for message in world.shown(world.chat)] == ["part 5", "late", "after a restart, and more"]
-
-
 async def test_where_we_may_not_answer_the_person_is_told_so(world: World) -> None:
     class Closed(type(world.desk)):  # type: ignore[misc]
         async def receive(self, batch: object) -> tuple[Receipt, ...]:
@@ -280,6 +240,40 @@ async def test_a_message_can_be_handed_on_to_us(world: World) -> None:
     assert (message.quote.name, message.quote.forwarded) == ("bob", True)
 
 
+async def test_what_is_in_a_message_that_is_handed_on_comes_along(world: World) -> None:
+    """Also of one that another organization shares, or that an app made of blocks."""
+    cat, memo = world.server.file(world.ada, "cat.png", b"PNG"), world.server.file(world.ada, "memo.txt", b"memo")
+    unnamed: JsonObject = {"files": [{"id": memo.id, "mode": "file_access", "file_access": "check_file_info"}]}
+    section: JsonObject = {"type": "section", "text": {"type": "mrkdwn", "text": "*Build 12* failed"}}
+    alert: JsonObject = {"blocks": [section], "attachments": [{"fallback": "at noon", "color": "#f00"}]}
+    async with running(world.another(catch_up=0), world.desk):
+        await world.up()
+        handed_on = [
+            world.server.say(world.general, world.ada, "", files=[cat]),
+            world.server.say(world.general, world.ada, "read", files=[memo], extra=unnamed),
+            world.server.say(world.general, world.server.other_bot(), "", subtype="bot_message", extra=alert),
+        ]
+        await world.heard(3)
+        for one in handed_on:
+            await acked(world, world.server.shortcut(world.general, one, world.ada, "frontdesk_ask"))
+    asked = [(one.text, [file.name for file in one.attachments]) for one in world.messages[3:]]
+    assert asked == [("", ["cat.png"]), ("read", ["memo.txt"]), ("*Build 12* failed\nat noon", [])]
+
+
+@pytest.mark.parametrize("heard", [True, False])
+async def test_of_a_message_in_which_there_is_nothing_to_read_that_is_said(world: World, heard: bool) -> None:
+    world.desk.unheard = set() if heard else {world.ada.id}
+    async with running(world.another(catch_up=0), world.desk):
+        await world.up()
+        divider: JsonObject = {"blocks": [{"type": "divider"}]}
+        said = world.server.say(world.general, world.server.other_bot(), "", extra=divider)
+        await acked(world, world.server.shortcut(world.general, said, world.ada, "frontdesk_ask"))
+        if heard:
+            await world.server.until(lambda: bool(world.server.ephemerals(world.ada)))
+    assert ["nothing in that message" in one.text for one in world.server.ephemerals(world.ada)] == [True] * heard
+    assert world.desk.heard == []
+
+
 async def test_the_assistants_pane_suggests_and_is_a_conversation_of_its_own(world: World) -> None:
     async with running(world.bot, world.desk):
         await world.up()
@@ -301,7 +295,6 @@ async def test_home_shows_a_persons_sessions_and_goes_back_to_one(world: World) 
         await world.up()
         world.server.open_home(world.ada)
         await world.server.until(lambda: world.server.home(world.ada) is not None)
-        world.server.open_home(world.ada, tab="messages")
         home = world.server.home(world.ada)
         assert home is not None
         assert "On cats (2 h)" in str(home.body)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from bots.slack.line import Patience
 from core.vocabulary import ChatKind, Edit, Malformed, Message
 from tests.contract.doubles import running
 from tests.fakes.slack.model import JsonObject
@@ -164,7 +165,7 @@ async def test_each_place_is_what_it_is(world: World) -> None:
     ]
     assert {message.within for message in world.messages} == {world.server.team.id}
     assert {message.sender.realm for message in world.messages} == {world.server.team.id}
-    assert {message.sender.name for message in world.messages} == {"ada"}
+    assert [message.sender.name for message in world.messages] == ["ada", "ada", "", "ada", ""]
 
 
 async def test_c29_in_a_thread_others_go_on_without_a_mention(world: World) -> None:
@@ -179,32 +180,73 @@ async def test_c29_in_a_thread_others_go_on_without_a_mention(world: World) -> N
     assert (second.kind, second.addressed, second.sender.user) == (ChatKind.THREAD, False, bob.id)
 
 
-async def test_who_is_first_mentioned_in_a_thread_hears_how_it_began_and_only_then(world: World) -> None:
-    bob = world.server.person("Bob")
+async def test_a_message_of_blocks_alone_is_heard(world: World) -> None:
+    line: JsonObject = {"type": "rich_text_section", "elements": [{"type": "text", "text": "hello there"}]}
+    blocks: JsonObject = {"blocks": [{"type": "rich_text", "elements": [line]}]}
     async with running(world.bot, world.desk):
         await world.up()
-        root = world.say("the printer is on fire", world.general)
-        world.server.say(world.general, bob, f"again? {world.ada}", thread=root)
-        world.say(f"{world.server.bot} what now?", world.general, root)
-        await world.heard(3)
-        world.say(f"{world.server.bot} well?", world.general, root)
-        await world.heard(4)
-    asked, more = world.messages[2:]
-    assert asked.quote is not None
-    assert (asked.quote.name, asked.quote.text) == ("ada", "the printer is on fire\nbob: again? @ada")
-    assert (asked.text, more.quote) == ("what now?", None)
+        world.server.say(world.chat, world.ada, "", extra=blocks)
+        await world.heard(1)
+    assert world.words == ["hello there"]
 
 
-@pytest.mark.parametrize("catch_up", [0, 200])
-async def test_a_thread_that_is_known_from_before_the_start_needs_no_beginning(world: World, catch_up: int) -> None:
-    root = world.say("the printer is on fire", world.general)
-    world.clock.advance(3_600)
-    world.haunt(world.general, root)
-    async with running(world.another(catch_up=catch_up), world.desk):
+# -- what is asked for -------------------------------------------------------------------------------------------------
+
+
+async def test_nothing_is_asked_of_slack_for_what_the_desk_drops(world: World) -> None:
+    bob = world.server.person("Bob")
+    world.desk.unheard.add(bob.id)
+    async with running(world.another(catch_up=0), world.desk):
         await world.up()
-        world.say(f"{world.server.bot} well?", world.general, root)
-        await world.desk.until(lambda: "well?" in world.words)
-    assert [one.quote for one in world.messages if one.text == "well?"] == [None]
+        root = world.say(f"have you seen {bob}?", world.general)
+        said = world.server.say(world.general, bob, f"{world.server.bot} where is {world.ada}?", thread=root)
+        world.server.edit(world.general, said, f"{world.server.bot} and {world.ada}?")
+        await world.heard(3)
+        await world.acked()
+    assert {call.method for call in world.server.calls} == {"auth.test", "apps.connections.open", "socket"}
+
+
+async def test_a_stranger_in_private_has_a_name_since_somebody_may_let_them_in(world: World) -> None:
+    world.desk.unheard.add(world.ada.id)
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.say("hello")
+        await world.heard(1)
+    assert world.messages[0].sender.name == "ada"
+
+
+@pytest.mark.parametrize("silent", [True, False])
+async def test_an_old_name_stays_while_slack_does_not_tell_it(world: World, silent: bool) -> None:
+    async with running(world.another(Patience(aside_s=0.1)), world.desk):
+        await world.up()
+        world.say("one")
+        await world.heard(1)
+        await world.acked()
+        world.later(61)
+        asked = world.sent("users.info")
+        if silent:
+            world.server.hang("users.info", count=None)
+        else:
+            world.server.error("users.info", "internal_error", count=None)
+        for number in (2, 3):
+            world.say("more")
+            await world.heard(number)
+        await world.acked()
+        assert world.sent("users.info") == asked + 1
+    assert [message.sender.name for message in world.messages] == ["ada"] * 3
+
+
+async def test_what_is_being_read_ends_with_the_bot(world: World) -> None:
+    root = world.say("the printer is on fire", world.general)
+    async with running(world.another(catch_up=0), world.desk):
+        await world.up()
+        hung = world.server.hang("users.info", count=None)
+        world.say(f"{world.server.bot} what now?", world.general, root)
+        await world.server.until(lambda: hung.hits > 0)
+    hung.release()
+    async with running(world.another(catch_up=0), world.desk):
+        await world.server.until(lambda: world.server.connected(2))
+    assert world.sent("conversations.replies") == 0
 
 
 # -- what is said ------------------------------------------------------------------------------------------------------
@@ -278,11 +320,11 @@ async def test_c48_only_the_id_tells_who_somebody_is(world: World) -> None:
     mallory = world.server.person("ada")
     async with running(world.bot, world.desk):
         await world.up()
-        world.say("I am Ada", world.general)
-        world.server.say(world.general, mallory, "I am Ada")
+        world.say(f"{world.server.bot} I am Ada", world.general)
+        world.server.say(world.general, mallory, f"{world.server.bot} I am Ada")
         await world.heard(2)
         await world.acked()
     ada, stranger = (one.sender for one in world.messages)
     assert (ada.user, stranger.user) == (world.ada.id, mallory.id)
-    assert ada.name == stranger.name
+    assert ada.name == stranger.name == "ada"
     assert ada.user != stranger.user

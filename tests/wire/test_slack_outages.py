@@ -49,6 +49,23 @@ async def test_a_socket_that_slack_renews_is_replaced_and_nothing_is_missed(worl
     assert "lost" not in " ".join(world.desk.health.said)
 
 
+async def test_a_socket_that_breaks_while_its_successor_is_opened_is_a_gap(world: World) -> None:
+    async with running(world.another(connections=1), world.desk):
+        await world.server.until(world.server.connected)
+        await world.server.until(lambda: world.sent("users.conversations") == 1)  # the start's own reading
+        (before,) = world.server.sockets()
+        world.server.error("apps.connections.open", "internal_error", count=None)
+        world.server.disconnect("refresh_requested")
+        await world.clock.asleep(1)
+        assert world.desk.health.last == "up"
+        world.server.cut_sockets(only=before)
+        await world.desk.until(lambda: "lost" in world.desk.health.last)
+        world.server.clear_faults()
+        await world.wake(1)
+        await world.server.until(lambda: world.sent("users.conversations") == 2)
+        await world.desk.until(lambda: world.desk.health.last == "up")
+
+
 async def test_c38_half_dead_sockets_are_rebuilt(world: World) -> None:
     async with running(world.another(QUICK), world.desk):
         await world.up()
@@ -196,7 +213,7 @@ async def test_a_missing_scope_is_named_with_what_to_do(world: World) -> None:
 
 
 async def test_a_scope_that_one_can_do_without_ends_nothing(world: World) -> None:
-    world.server.remove_scope("users:read", "im:read")
+    world.server.remove_scope("users:read")
     async with running(world.bot, world.desk):
         await world.up()
         world.say("hello")

@@ -96,6 +96,20 @@ async def test_what_is_wrong_is_said_with_what_to_do(world: World) -> None:
     assert "/invite @frontdesk" in next(one.do for one in findings if outside.id in one.what)
 
 
+async def test_a_refusal_says_what_it_is_that_helps(world: World) -> None:
+    """Neither the network nor the token is at fault where a scope is missing or the app was removed."""
+    world.server.remove_scope("channels:read", "groups:read", "im:read", "mpim:read")
+    [group] = [one for one in await probe(world, groups=[world.general.id]).findings(alone=True) if "group" in one.what]
+    assert (group.state, group.blames) == ("fault", "config")
+    assert "channels:read" in group.detail
+    assert "add it at https://api.slack.com/apps" in group.do
+    assert "network" not in group.do
+    world.server.set_token_state("account_inactive")
+    [token] = await probe(world).findings(alone=True)
+    assert "install it again" in token.do
+    assert "copy it again" not in token.do
+
+
 async def test_by_http_no_socket_is_opened(world: World) -> None:
     served = probe(world, mode="http", signing_secret=Secret("s" * 32), app_token=None)
     findings = await served.findings(alone=True)

@@ -38,19 +38,15 @@ async def test_an_answer_in_a_thread_is_a_stream_of_what_is_new(world: World) ->
     assert answer.pieces == ["**One** a &lt; b", "\n\nand two", ", three."]
     assert answer.calls == [START, APPEND, END]
     assert message.metadata == {"event_type": "frontdesk_delivery", "event_payload": {"id": str(answer.delivery.id)}}
-    stream = world.server.stream(world.general, answer.message)
-    assert stream.recipient_user_id == world.ada.id
 
 
-async def test_in_a_thread_of_the_assistant_nobody_is_named(world: World) -> None:
+async def test_a_thread_of_the_assistant_is_one_too(world: World) -> None:
     async with running(world.bot, world.desk):
         await world.up()
         pane = world.server.open_assistant(world.ada)
         answer = Answer(world, world.address(world.chat, pane))
         await answer.begin("one")
         await answer.end("one two")
-    (call,) = world.server.calls_of(START)
-    assert "recipient_user_id" not in call.params
     assert answer.calls == [START, END]
     assert answer.texts[-1] == "one two"
 
@@ -61,7 +57,7 @@ async def test_the_end_takes_buttons_along_and_they_can_be_pressed(world: World)
         answer = Answer(world)
         await answer.begin("May")
         await answer.end("May I?", STOP)
-        world.server.click(world.general, answer.message, world.ada, "fd:STOP")
+        world.server.click(world.chat, answer.message, world.ada, "fd:STOP")
         await world.heard(2)
         (press,) = world.presses
         await world.bot.answer(press, "", over=True)
@@ -84,7 +80,7 @@ async def test_the_end_is_told_though_it_says_nothing_new(world: World) -> None:
 
 async def test_whatever_an_agent_streams_pings_nobody(world: World) -> None:
     bob = world.server.person("Bob")
-    whole = f"<!here> {bob} `{bob}` <!channel|all>\n```\n{bob} <!everyone>\n```\n<https://example.com/x> @here <br>b"
+    whole = f"<!here> {bob} `{bob}` <!channel|all>\n```\n{bob} <!everyone>\n```\n<mailto:a@example.com> @here <br>b"
     async with running(world.bot, world.desk):
         await world.up()
         answer = Answer(world)
@@ -109,8 +105,8 @@ async def test_whatever_an_agent_streams_pings_nobody(world: World) -> None:
         ("a `code`", "a "),
         ("a\n```py", "a\n"),
         ("a\n```py\nx = 1", "a\n```py\nx = 1"),
-        ("a <https://exam", "a "),
-        ("a <https://example.com> b", "a <https://example.com> b"),
+        ("a <mailto:a@exam", "a "),
+        ("a <mailto:a@example.com> b", "a <mailto:a@example.com> b"),
         ("a\n[1", "a\n"),
         ("漢字は続", "漢字は続"),
     ],
@@ -130,15 +126,34 @@ async def test_what_may_become_something_else_waits(world: World, said: str, see
 # -- edited ------------------------------------------------------------------------------------------------------------
 
 
-async def test_where_there_is_no_thread_it_is_edited(world: World) -> None:
+@pytest.mark.parametrize("where", ["direct", "channel", "thread of a channel"])
+async def test_where_a_stream_would_not_be_taken_or_not_be_seen_by_all_it_is_edited(world: World, where: str) -> None:
     async with running(world.bot, world.desk):
         await world.up()
-        answer = Answer(world, world.address())
+        channel = world.chat if where == "direct" else world.general
+        root = world.say("question", channel) if where == "thread of a channel" else None
+        answer = Answer(world, world.address(channel, root))
         assert not world.bot.streams(answer.address)
         await answer.begin("one")
         await answer.grow("one two")
         await answer.end("one two three")
     assert answer.calls == [POST, UPDATE, UPDATE]
+
+
+@pytest.mark.parametrize("link", ["https://example.com", "[x](https://example.com)", "<https://x.org>", "(www.x.org)"])
+async def test_from_its_first_link_on_it_is_edited_since_a_stream_would_show_a_preview(world: World, link: str) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        answer = Answer(world)
+        await answer.begin("See")
+        await answer.grow(f"See {link}")
+        await answer.grow(f"See {link} or")
+        await answer.end(f"See {link} or ask.")
+        linked = Answer(world)
+        await linked.begin(link)
+    assert answer.calls == [START, END, UPDATE, UPDATE, UPDATE, POST]
+    assert answer.texts == [f"See {link} or ask."]
+    assert answer.pieces == ["See", ""]
 
 
 async def test_what_has_buttons_while_it_grows_is_edited(world: World) -> None:
@@ -230,7 +245,7 @@ async def test_what_slack_ended_goes_on_by_edits(world: World) -> None:
         await world.up()
         answer = Answer(world)
         await answer.begin("one")
-        world.server.end_stream(world.general, answer.message)
+        world.server.end_stream(world.chat, answer.message)
         await answer.grow("one two")
         assert answer.texts == ["one two"]
         await answer.end("one two three")
@@ -256,7 +271,7 @@ async def test_what_a_person_stopped_is_still_told_whole(world: World) -> None:
         await world.up()
         answer = Answer(world)
         await answer.begin("one")
-        world.server.stop_stream(world.general, answer.message)
+        world.server.stop_stream(world.chat, answer.message)
         await answer.grow("one two")
         await answer.end("one two three")
     assert answer.texts == ["one two three"]
@@ -278,19 +293,22 @@ async def test_what_outgrows_a_message_is_edited(world: World) -> None:
     assert answer.calls[:4] == [START, APPEND, END, UPDATE]
 
 
-async def test_a_status_ends_with_what_grew(world: World) -> None:
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_a_status_ends_with_what_grew(world: World, streamed: bool) -> None:
+    channel = world.chat if streamed else world.general
     async with running(world.bot, world.desk):
         await world.up()
-        answer = Answer(world)
+        answer = Answer(world, world.address(channel, world.say("question", channel)))
         await answer.begin("one")
         await answer.end("one two")
         assert world.sent("assistant.threads.setStatus") == 0
-        further = Answer(world)
+        further = Answer(world, world.address(channel, world.say("question", channel)))
         await further.begin("one")
         await world.acked()
         world.clock.advance(1)
         await world.bot.working(further.address, "searching")
-        assert world.server.status(world.general, str(further.address.thread)) == "searching"
+        assert world.server.status(channel, str(further.address.thread)) == "searching"
         await further.grow("one two")
         await further.end("one two three")
-        assert world.server.status(world.general, str(further.address.thread)) == ""
+        assert world.server.status(channel, str(further.address.thread)) == ""
+    assert (START in answer.calls) is streamed

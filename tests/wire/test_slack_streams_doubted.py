@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import FloodWait, NotSent, Rejected, Unknown
 from core.ports import Streams
-from core.vocabulary import Button
+from core.vocabulary import Button, MessageId
 from tests.contract.doubles import running
 from tests.wire.slack_answer import APPEND, END, POST, START, UPDATE, Answer
 from tests.wire.slack_world import World, opened
@@ -89,8 +89,8 @@ async def test_a_beginning_without_an_answer_is_known_again(world: World, applie
     other = world.another()
     async with running(other, world.desk):
         await world.up()
-        message = await other.send(answer.doubted("1 2", 2))
-        again = await other.send(answer.doubted("1 2", 3))
+        message = await other.send(answer.doubted("1 2"))
+        again = await other.send(answer.doubted("1 2"))
         await other.edit(answer.saying("1 2 3", last=True), message)
     assert (again == message, message == earlier) == (True, False)
     assert answer.texts == ["something else", "1 2 3"]
@@ -111,10 +111,26 @@ async def test_a_beginning_is_not_taken_for_another_one_s(world: World) -> None:
     other = world.another()
     async with running(other, world.desk):
         await world.up()
-        message = await other.send(lost.doubted("one", 2))
+        message = await other.send(lost.doubted("one", kept.message))
         await other.edit(kept.saying("uno due", last=True), kept.message)
     assert message != kept.message
     assert sorted(lost.texts) == ["one", "uno due"]
+
+
+async def test_what_was_begun_before_the_question_is_not_its_answer(world: World) -> None:
+    async with running(world.bot, world.desk):
+        await world.up()
+        older = Answer(world)
+        await older.begin("one")
+        lost = Answer(world, older.address)
+        lost.delivery = replace(lost.delivery, answers=MessageId(world.say("and?", thread=older.root).ts))
+        world.server.drop(START, applied=False)
+        with pytest.raises(Unknown):
+            await lost.begin("uno")
+    other = world.another()
+    async with running(other, world.desk):
+        await world.up()
+        assert await other.send(lost.doubted("uno")) != older.message
 
 
 async def test_after_a_restart_an_open_stream_is_stopped_before_it_is_edited(world: World) -> None:
@@ -150,7 +166,7 @@ async def test_while_slack_does_not_end_a_stream_nothing_is_lost(world: World) -
 async def test_a_message_that_is_a_stream_after_all_is_stopped_when_slack_says_so(world: World) -> None:
     async with running(world.bot, world.desk):
         await world.up()
-        answer = Answer(world, world.address(world.general, world.say("q", world.general)))
+        answer = Answer(world)
         answer.message = await world.bot.send(answer.saying("one", last=True))
         world.server.error(UPDATE, "streaming_state_conflict")
         with pytest.raises(NotSent):
@@ -165,13 +181,13 @@ async def test_what_is_gone_is_said_to_be(world: World) -> None:
         await world.up()
         answer = Answer(world)
         await answer.begin("one")
-        world.server.delete(world.general, answer.message)
+        world.server.delete(world.chat, answer.message)
         with pytest.raises(Rejected):
             await answer.end("one two")
 
 
 def test_the_bot_says_where_it_streams(world: World) -> None:
-    thread = world.address(world.general, "1.000001")
+    thread = world.address(world.chat, "1.000001")
     silent = world.another(stream=False)
     assert isinstance(world.bot, Streams)
     assert world.bot.streams(thread)
@@ -185,5 +201,5 @@ async def test_what_is_sent_where_a_beginning_cannot_grow_on_is_another_message(
         world.server.drop(START, applied=True)
         with pytest.raises(Unknown):
             await answer.begin("one")
-        message = await world.bot.send(replace(answer.saying("one two", last=True), attempt=2))
+        message = await world.bot.send(world.again(answer.saying("one two", last=True)))
     assert [one.ts == message for one in answer.standing] == [False, True]

@@ -104,14 +104,16 @@ class Clicks(People):
             }
             return self._act(bot, who, action, where, None)
 
-    def click_view(self, view: View, action_id: str, *, value: str | None = None) -> Interaction:
-        """A click in a Home tab or a modal: no channel, no response_url."""
+    def click_view(
+        self, view: View, action_id: str, *, value: str | None = None, as_of: str | None = None
+    ) -> Interaction:
+        """A click in a Home tab or a modal: no channel, no response_url. `as_of`: the team that it names as theirs."""
         with self.platform.lock:
             bot, who = self._bot_of(view), self.platform.people[view.user_id]
             action = action_of(objects_of(view.body.get("blocks")), action_id, value)
             container: JsonObject = {"type": "view", "view_id": view.id}
             where: JsonObject = {"container": container, "view": view_json(self.platform, view)}
-            return self._act(bot, who, action, where, view.id)
+            return self._act(bot, replace(who, team_id=as_of or who.team_id), action, where, view.id)
 
     def shortcut(
         self, channel: Channel | str, ts: str | Said, who: Person, callback_id: str, *, bot: Bot | None = None

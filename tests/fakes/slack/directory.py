@@ -56,6 +56,7 @@ def person_json(platform: Platform, caller: Installation, person: Person, *, wit
         "api_app_id": person.app_id or None,
         "bot_id": person.bot_id or None,
     }
+    home = platform.teams.get(person.team_id)
     if "users:read.email" in caller.scopes and not person.is_bot:
         profile["email"] = f"{person.name}@example.com"
     return present(
@@ -79,8 +80,24 @@ def person_json(platform: Platform, caller: Installation, person: Person, *, wit
             "is_app_user": False,
             "updated": 1_700_000_000,
             "locale": person.locale if with_locale else None,
+            "enterprise_user": _enterprise_user(platform, person, home.enterprise_id) if home is not None else None,
         }
     )
+
+
+def _enterprise_user(platform: Platform, person: Person, organization: str | None) -> JsonObject | None:
+    """https://docs.slack.dev/reference/objects/user-object: of whoever is in an organization."""
+    if organization is None:
+        return None
+    teams: list[JsonValue] = [one.id for one in platform.teams.values() if one.enterprise_id == organization]
+    return {
+        "id": person.id,
+        "enterprise_id": organization,
+        "enterprise_name": "Org",
+        "is_admin": False,
+        "is_owner": False,
+        "teams": teams,
+    }
 
 
 def team_info(platform: Platform, caller: Installation, params: Params) -> JsonObject:

@@ -1,0 +1,76 @@
+"""The finished daemon with two Slack apps of one workspace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.contract.slack import shown
+from tests.crash.daemon import PATIENCE_S, Daemon
+from tests.fakes.slack import Channel, Person, ThreadedSlackServer
+from tests.fakes.slack.model import Bot
+
+
+@dataclass
+class World:
+    server: ThreadedSlackServer
+    daemon: Daemon
+    ada: Person
+    first: Bot
+    second: Bot
+
+    def until(self, holds: Callable[[], bool]) -> None:
+        try:
+            self.server.until(holds, timeout_s=PATIENCE_S)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}; the daemon says: {self.daemon.log[-3000:]}") from None
+
+    def said(self, channel: Channel, bot: Bot) -> list[str]:
+        return [shown(one) for one in self.server.from_bot(channel, bot=bot)]
+
+
+def table(name: str, bot: Bot, server: ThreadedSlackServer) -> str:
+    told = {"platform": "slack", "bot_token": bot.token, "app_token": bot.app_token}
+    told["api_base"] = server.api_base.rstrip("/")
+    return f"[bots.{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in told.items())
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with ThreadedSlackServer(limits=None) as server:
+        first, second = server.bot, server.add_bot("second")
+        ada = server.person("Ada")
+        config = (
+            '[access]\ndirect = "open"\n[session.reset]\nmode = "none"\n[agents.default]\nbackend = "offline"\n'
+            f"{table('first', first, server)}{table('second', second, server)}"
+        )
+        with Daemon(tmp_path, config=config) as daemon:
+            daemon.start()
+            for name in ("first", "second"):
+                daemon.until_bot("up", name)
+            yield World(server, daemon, ada, first, second)
+            daemon.terminate()
+            assert daemon.wait_exit() == 0
+        assert server.problems == ()
+
+
+def asked(world: World, bot: Bot, text: str) -> str:
+    """What this bot answers in its own direct chat."""
+    place = world.server.im(world.ada, bot)
+    world.server.say(place, world.ada, text)
+    world.until(lambda: bool(world.said(place, bot)))
+    return world.said(place, bot)[0]
+
+
+def test_each_answers_what_was_said_to_it(world: World) -> None:
+    """In its own name, in a session of its own."""
+    for bot, text in ((world.first, "to the first"), (world.second, "to the second")):
+        answer = asked(world, bot, text)
+        assert text in answer
+        assert "Message 1 of session" in answer
+    accounts = {str(world.daemon.bot(name)["account"]) for name in ("first", "second")}
+    assert accounts == {f"{world.server.team.id}/{bot.user_id}" for bot in (world.first, world.second)}
