@@ -1,12 +1,27 @@
-"""Stores to be backed up and restored."""
+"""Stores to be backed up and restored, and every bot over its strict double."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from tests.contract.backups import Place
+from tests.contract.discord import discord
+from tests.contract.doubles import RecordingDesk
+from tests.contract.harness import Harness
+from tests.contract.slack import slack, slack_http
+from tests.contract.telegram import telegram, telegram_webhook
+
+HARNESSES: dict[str, Callable[[], AbstractAsyncContextManager[Harness]]] = {
+    "discord": discord,
+    "slack": slack,
+    "slack http": slack_http,
+    "telegram": telegram,
+    "telegram webhook": telegram_webhook,
+}
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -20,3 +35,16 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 @pytest.fixture
 def here(sqlite_state: Path) -> Place:
     return Place(None, sqlite_state)
+
+
+@pytest.fixture(params=HARNESSES)
+async def harness(request: pytest.FixtureRequest) -> AsyncIterator[Harness]:
+    """At the end no rule of the platform was broken."""
+    async with HARNESSES[request.param]() as opened:
+        yield opened
+        assert not opened.broken_rules()
+
+
+@pytest.fixture
+def desk() -> RecordingDesk:
+    return RecordingDesk()

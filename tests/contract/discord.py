@@ -28,8 +28,9 @@ from core.vocabulary import (
     Verdict,
 )
 from tests.contract.doubles import PATIENCE_S, ManualClock, NoChance, RecordingDesk, running
-from tests.contract.harness import FLOOD_WAIT_S, Fault, Harness
+from tests.contract.harness import FLOOD_WAIT_S, Fault, Harness, Shown
 from tests.fakes.discord import Channel, DiscordServer, GatewayRules
+from tests.fakes.discord import Message as DiscordMessage
 
 NAME = BotName("discord")
 TABLE = (
@@ -121,23 +122,54 @@ class DiscordHarness(Harness):
         self._person = server.person("ada")
         server.guild("Team", [self._person])
         self._room = server.dm(self._person)
-        self._said: list[str] = []
+        self._said: list[DiscordMessage] = []
         self.clock = ManualClock()
         self.address = Address(bot=NAME, chat=ChatId(str(self._room.id)))
-        haunt = Haunt(address=self.address, kind=ChatKind.DIRECT, heard_at=self.clock.now())
-        self._resident = Resident(settings_for(server), self.clock, haunt)
-        self.bot = self._resident
+        self.restart()
         self.secrets = (server.token,)
         self.account = str(server.bot.id)
+        self.person = str(self._person.id)
+
+    def restart(self) -> None:
+        haunt = Haunt(address=self.address, kind=ChatKind.DIRECT, heard_at=self.clock.now())
+        self.bot = self._resident = Resident(settings_for(self._server), self.clock, haunt)
 
     def say(self, text: str) -> None:
-        self._said.append(str(self._server.say(self._room, self._person, text).id))
+        self._said.append(self._server.say(self._room, self._person, text))
+
+    def bring(self, text: str, *files: tuple[str, bytes]) -> None:
+        self._said.append(self._server.say(self._room, self._person, text, files=files))
+
+    def lose_files(self) -> None:
+        for said in self._said:
+            self._server.delete(said)
+
+    def press(self, data: str) -> None:
+        message = next(one for one in reversed(self._visible) if f"fd:{data}" in one.buttons)
+        self._server.press(self._person, message, f"fd:{data}")
 
     def held_back(self) -> int:
-        return len([one for one in self._said if one not in self._resident.stored])
+        return len([one for one in self._said if str(one.id) not in self._resident.stored])
 
-    def seen(self) -> tuple[str, ...]:
-        return self._server.texts(self._room)
+    @property
+    def _visible(self) -> list[DiscordMessage]:
+        return [one for one in self._server.sent(self._room) if not one.deleted and not one.ephemeral]
+
+    def shown(self) -> tuple[Shown, ...]:
+        return tuple(
+            Shown(
+                text=one.content,
+                files=tuple((file.filename, file.content) for file in one.now.attachments),
+                buttons=tuple(one.buttons.values()),
+            )
+            for one in self._visible
+        )
+
+    def whispers(self) -> tuple[str, ...]:
+        return tuple(one.content for one in self._server.whispers(self._person))
+
+    def waiting_signs(self) -> int:
+        return len(self._server.unacknowledged)
 
     def broken_rules(self) -> tuple[object, ...]:
         return self._server.problems
@@ -155,6 +187,8 @@ class DiscordHarness(Harness):
                 self._server.close_door(self._person)
             case Fault.NO_ANSWER:
                 self._server.drop("create_message", applied=True)
+            case Fault.LOST:
+                self._server.drop("create_message", applied=False)
             case Fault.ACCOUNT_REFUSED:
                 self._server.revoke(self._server.bot)
 

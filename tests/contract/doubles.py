@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from core.errors import StoreError
 from core.ports import Bot, Choice, CommandHelp, Haunt, Principal
-from core.vocabulary import BotName, ChatId, ChatKind, Inbound, Receipt, RowId, TurnEvent, Verdict
+from core.vocabulary import BotName, ChatId, ChatKind, Inbound, Message, Receipt, RowId, TurnEvent, Verdict
 
 PATIENCE_S = 10.0
 """Real seconds after which a barrier gives up."""
@@ -191,6 +192,26 @@ class RecordingDesk(Barrier):
 
     async def note(self, bot: BotName, name: str, value: str) -> None:
         self.notes[name] = value
+
+
+async def up(desk: RecordingDesk) -> None:
+    await desk.until(lambda: desk.health.last == "up")
+
+
+async def eventually(holds: Callable[[], bool]) -> None:
+    """For what the other side of a socket does: one turn of the loop after the other."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not holds():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0)
+
+
+def words(desk: RecordingDesk) -> list[str]:
+    return [inbound.text for inbound in desk.heard if isinstance(inbound, Message)]
+
+
+def chain(error: BaseException) -> str:
+    """All that would be written of it."""
+    return "".join(traceback.format_exception(error))
 
 
 @asynccontextmanager

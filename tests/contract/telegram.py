@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
@@ -15,9 +16,13 @@ from config.secret import Secret
 from core.errors import BotError
 from core.vocabulary import Address, BotName, ChatId
 from tests.contract.doubles import ManualClock, NoChance
-from tests.contract.harness import FLOOD_WAIT_S, Fault, Harness
+from tests.contract.harness import FLOOD_WAIT_S, Fault, Harness, Shown
 from tests.fakes.telegram.courier import Courier
+from tests.fakes.telegram.files import MAX_DOWNLOAD
+from tests.fakes.telegram.markup import callback_values
+from tests.fakes.telegram.model import JsonObject, JsonValue, Message
 from tests.fakes.telegram.server import TelegramServer
+from tests.fakes.telegram.sharing import Shared
 
 NAME = BotName("telegram")
 
@@ -28,6 +33,7 @@ def settings_for(server: TelegramServer, **more: object) -> TelegramSettings:
     )
 
 
+SENDING = ("sendMessage", "sendDocument", "sendMediaGroup")
 WEBHOOK = {"mode": "webhook", "webhook_url": "https://bots.example.com"}
 
 
@@ -42,27 +48,78 @@ async def post(bot: TelegramBot, url: str, headers: Mapping[str, str], body: byt
         return (await client.post(url, headers=dict(headers), content=body)).status_code
 
 
+def _one_message(message: Message) -> str:
+    """What the messages of one album have in common."""
+    return message.media_group_id or str(message.message_id)
+
+
+def _together(album: Sequence[Message]) -> Shown:
+    files = [(one.media.name, one.media.content) for one in album if one.media is not None]
+    texts = [one.text or one.caption or "" for one in album]
+    labels = [label for one in album for label in _labels(one.reply_markup)]
+    return Shown(text="\n".join(text for text in texts if text), files=tuple(files), buttons=tuple(labels))
+
+
+def _labels(markup: JsonObject | None) -> Iterator[str]:
+    rows: JsonValue = (markup or {}).get("inline_keyboard")
+    for row in rows if isinstance(rows, list) else []:
+        yield from (str(one["text"]) for one in (row if isinstance(row, list) else []) if isinstance(one, dict))
+
+
 class TelegramHarness(Harness):
+    gives_bytes = MAX_DOWNLOAD
+    keeps_presses = True
+
     def __init__(self, server: TelegramServer, clock: ManualClock | None = None, **settings: object) -> None:
         self._server = server
+        self._settings = settings
         self._person = server.user()
         self._chat = server.private(self._person)
         self.clock = clock or ManualClock()
-        self.telegram = self.bot = TelegramBot(
-            NAME, settings=settings_for(server, **settings), clock=self.clock, random=NoChance()
-        )
+        self.restart()
         self.address = Address(bot=NAME, chat=ChatId(str(self._chat.id)))
         self.secrets = (server.token,)
         self.account = str(server.bot.id)
+        self.person = str(self._person.id)
+
+    def restart(self) -> None:
+        settings = settings_for(self._server, **self._settings)
+        self.telegram = self.bot = TelegramBot(NAME, settings=settings, clock=self.clock, random=NoChance())
 
     def say(self, text: str) -> None:
         self._server.say(self._chat, self._person, text)
 
+    def bring(self, text: str, *files: tuple[str, bytes]) -> None:
+        """Several are an album, whose words stand under the first."""
+        for number, (name, content) in enumerate(files):
+            shared: Shared = {"name": name, "content": content, "caption": "" if number else text}
+            if len(files) > 1:
+                shared["album"] = f"album of {files[0][0]}"
+            self._server.share(self._chat, self._person, "document", shared)
+
+    def lose_files(self) -> None:
+        """Telegram still knows them, and serves nothing where it says that they are."""
+        gone: JsonObject = {"ok": True, "result": {"file_path": "documents/gone"}}
+        self._server.answer("getFile", 200, gone, count=None)
+
+    def press(self, data: str) -> None:
+        shown = reversed(self._server.chat(self._chat).from_bot)
+        message = next(one for one in shown if f"fd:{data}" in callback_values(one.reply_markup))
+        self._server.press(self._chat, self._person, message.message_id, f"fd:{data}")
+
     def held_back(self) -> int:
         return len(self._server.unconfirmed)
 
-    def seen(self) -> tuple[str, ...]:
-        return self._server.chat(self._chat).bot_texts
+    def shown(self) -> tuple[Shown, ...]:
+        grouped = itertools.groupby(self._server.chat(self._chat).from_bot, _one_message)
+        return tuple(_together(list(album)) for _, album in grouped)
+
+    def whispers(self) -> tuple[str, ...]:
+        return tuple(str(answer["text"]) for answer in self._server.answered_callbacks if "text" in answer)
+
+    def waiting_signs(self) -> int:
+        with self._server.platform.lock:
+            return len(self._server.platform.callbacks)
 
     def broken_rules(self) -> tuple[object, ...]:
         return self._server.violations
@@ -75,13 +132,20 @@ class TelegramHarness(Harness):
             case Fault.FLOOD:
                 self._server.flood(self._chat, int(FLOOD_WAIT_S))
             case Fault.REJECTED:
-                self._server.answer_error("sendMessage", 400, "Bad Request: message is too long")
+                for method in SENDING:
+                    self._server.answer_error(method, 400, "Bad Request: message is too long")
             case Fault.CHAT_DEAD:
                 self._server.block(self._person)
             case Fault.NO_ANSWER:
-                self._server.drop("sendMessage", applied=True)
+                self._drop(applied=True)
+            case Fault.LOST:
+                self._drop(applied=False)
             case Fault.ACCOUNT_REFUSED:
                 self._server.revoke()
+
+    def _drop(self, *, applied: bool) -> None:
+        for method in SENDING:
+            self._server.drop(method, applied=applied)
 
     async def mend(self) -> None:
         self._server.clear_faults()

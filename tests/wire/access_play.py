@@ -39,6 +39,7 @@ _UNDONE: Final = Sql(
         UNION ALL SELECT chat FROM deliveries WHERE state IN ('queued', 'sending')
     """)
 )
+_ALONE: Final = Sql(verbatim("SELECT chat, alone FROM deliveries WHERE alone IS NOT NULL AND state = 'sent'"))
 _UNSENT: Final = Sql(verbatim("SELECT text, state, error FROM deliveries WHERE state <> 'sent'"))
 _KEPT: Final = Sql(
     verbatim("""
@@ -83,6 +84,8 @@ class Seen:
     whispered: Sequence[str]
     fetched: int
     signs: int
+    alone: int
+    """Answers for that person alone that were sent, wherever."""
 
     @property
     def letter(self) -> str:
@@ -110,6 +113,8 @@ class Seen:
         return "?" if self.said else "T" if self.whispered else silent
 
     def _answer(self, detail: str) -> str:
+        if self.alone:
+            return "P" if not self.said and detail == _command(self.part.cell.kind) else "?"
         told = [*self.said, *self.whispered]
         if any(_NOT_YOURS in text for text in told):
             return "N" if len(told) == 1 else "?"
@@ -255,6 +260,7 @@ class Play:
     def see(self) -> list[Seen]:
         with self.daemon.reading() as tx:
             rows = tx.all(_ROWS)
+            alone = [(row.text("chat"), row.text("alone")) for row in tx.all(_ALONE)]
         of_chat: dict[str, list[Row]] = {}
         for row in rows:
             if self._is_root(row):
@@ -269,6 +275,7 @@ class Play:
                 whispered=stage.whispered(part.room)[part.whispered :],
                 fetched=stage.fetched(part.room) - part.fetched,
                 signs=stage.signs(part.room) - part.signs,
+                alone=alone.count((part.room.chat, part.who.id)),
             )
             for part in self.parts
         ]

@@ -11,6 +11,7 @@
 What is heard:
 
     A the agent answers          C the command is carried out, or answered
+    P the command is answered for that person alone, and nobody else there sees it
     V told that nobody listens   N told that this is not theirs to do
     X told that the button is over, and nothing happens
     K given a code               T told, for their eyes, that this is no place for it
@@ -33,7 +34,7 @@ from typing import Final
 
 PLACES: Final = ("direct", "listed", "unlisted", "ours", "other")
 ROLES: Final = "ougsbx"
-HEARD: Final = "ACVNXKT"
+HEARD: Final = "ACPVNXKT"
 SILENT: Final = "sbrpuae0"
 
 EVERYWHERE: Final = """
@@ -49,7 +50,7 @@ reply to the bot        | A A A s - - | A A A A b r | - - - - - - | A A A A b r 
 /new, named             | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
 /reset words, named     | A A A K b r | A N N N b r | u u u u b r | A N N N b r | A A A A b r |
 /resume, named          | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
-/sessions, named        | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/sessions, named        | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
 /title, named           | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
 /status, named          | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
 /stop, named            | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
@@ -59,15 +60,15 @@ reply to the bot        | A A A s - - | A A A A b r | - - - - - - | A A A A b r 
 /compact, named         | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
 /model, named           | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
 /agent, named           | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
-/usage, named           | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
-/export, named          | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
-/whoami, named          | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/usage, named           | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
+/export, named          | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
+/whoami, named          | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
 /again, named           | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
 /queue words, named     | A A A K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
 /steer words, named     | A A A K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
 /approve, named         | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
 /deny, named            | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
-/forget, named          | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/forget, named          | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
 /version, named         | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
 /nosuch words, named    | C C C K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
 /status                 | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |

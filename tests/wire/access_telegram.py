@@ -31,6 +31,7 @@ class TelegramStage(Stage):
     def person(self, name: str, *, robot: bool = False) -> Who:
         user = self.server.user(name, is_bot=robot, username=f"{name.replace(' ', '_')}_bot" if robot else None)
         self._users[str(user.id)] = user
+        self.server.private(user)
         return Who(id=str(user.id), identity=f"telegram:{user.id}")
 
     def rename(self, who: Who, name: str) -> None:

@@ -113,14 +113,18 @@ class Hall:
     def __init__(self, play: Play) -> None:
         self.play = play
 
-    def ask(self, room: Room, who: Who, text: str) -> str:
-        """What comes to be said there, once there is something more."""
+    def ask(self, room: Room, who: Who, text: str, aside: Room | None = None) -> str:
+        """What comes to be said there, once there is something more, or to that person `aside`."""
         stage = self.play.stage
-        before = len(stage.said(room))
+
+        def heard() -> list[str]:
+            return [*stage.said(room), *stage.whispered(room), *(stage.said(aside) if aside is not None else ())]
+
+        before = len(heard())
         stage.say(room, who, Saying(text=text, named=True))
-        self.play.wait(lambda: len(stage.said(room)) > before, f"an answer to {text}")
+        self.play.wait(lambda: len(heard()) > before, f"an answer to {text}")
         self.play.wait(self.play.quiet, "nothing is open")
-        return "\n".join(stage.said(room)[before:])
+        return "\n".join(heard()[before:])
 
 
 COUPLE: Final = [
@@ -143,7 +147,7 @@ def test_nobody_resumes_what_they_took_no_part_in(platform: str, tmp_path: Path)
             hall.ask(room, owner.who, "fast two")
             for name in ("Secret Plan", "secret", secret, secret.upper()):
                 assert f"No conversation of yours fits “{name}”" in hall.ask(room, owner.who, f"/resume {name}")
-            assert "Secret Plan" not in hall.ask(room, owner.who, "/sessions")
+            assert "Secret Plan" not in hall.ask(room, owner.who, "/sessions", owner.room)
         hall.ask(user.room, user.who, "/reset")
         assert "Back in “Secret Plan”" in hall.ask(user.room, user.who, f"/resume {secret}")
 
