@@ -39,10 +39,14 @@ _T = TypeVar("_T")
 
 _WAIT_S: Final = (2.0, 60.0)
 _MENU_WAIT_S: Final = (30.0, 600.0)
-_SALT, _MENU = "nonce", "menu"
+_SALT: Final = "nonce"
 _SALT_CHARACTERS: Final = 24
 _MESSAGES: Final = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "INTERACTION_CREATE")
 _AWAY: Final = "not connected to Discord"
+_SHARDS: Final = "shards"
+_JUST_AS_MANY: Final = (
+    "and recommends just as many: check api_base and gateway_url of this bot, or ask Discord's support"
+)
 
 
 class DiscordBot:
@@ -60,6 +64,7 @@ class DiscordBot:
         self._random = random
         self._patience = patience
         self._line: Line | None = None
+        self._begun: dict[int, float] = {}
 
     @property
     def name(self) -> BotName:
@@ -74,12 +79,15 @@ class DiscordBot:
 
     async def run(self, desk: Desk) -> None:
         voice = Voice(self._name, desk.health)
-        waits = Waits(self._clock, self._random)
+        waits, refused = Waits(self._clock, self._random), 0
         while True:
             try:
                 async with connected(self._settings, self._clock, self._patience) as http:
                     await self._serve(desk, http, voice, waits)
-            except ShardsChanged:
+            except ShardsChanged as change:
+                again = bool(waits.failures) and change.shards == refused
+                refused = change.shards
+                voice.only(_SHARDS, f"{change} {_JUST_AS_MANY}" if again else str(change))
                 await self._clock.sleep(waits.next_s(*_WAIT_S))
             except BotRejected:
                 raise
@@ -97,7 +105,6 @@ class DiscordBot:
         salt = await self._salt(desk)
         voice.account(us.id)
         voice.well_again("login")
-        waits.failures = 0
         places = Places()
         inquiries = Inquiries(
             http,
@@ -108,7 +115,7 @@ class DiscordBot:
         )
         intake = Intake(us, desk, inquiries, voice, self._waits())
         catching_up = CatchingUp(us, http, desk, intake, inquiries)
-        ear = _Ear(intake, catching_up, places, voice, gateway.shards)
+        ear = _Ear(intake, catching_up, places, _Standing(voice, waits, gateway.shards))
         line = Line(http, inquiries, Settling(inquiries, us.id, self._clock), salt)
         self._line = line
         try:
@@ -123,7 +130,7 @@ class DiscordBot:
             self._line = None
 
     def _shards(self, http: Http, gateway: Gateway, ear: Ear) -> list[Shard]:
-        turnstile = Turnstile(http, gateway, self._clock)
+        turnstile = Turnstile(http, gateway, self._clock, self._begun)
         seats = [Seat(number, gateway.shards, http, ear, self._patience) for number in range(gateway.shards)]
         return [Shard(seat, gateway.url, turnstile, self._waits()) for seat in seats]
 
@@ -139,24 +146,18 @@ class DiscordBot:
         return salt
 
     async def _register(self, desk: Desk, http: Http, us: Us) -> None:
-        """The command table, where it is another than what was registered last."""
+        """The command table, where Discord has another one."""
         waits = self._waits()
-        registered = menu.payload(desk.commands)
-        digest = menu.digest(registered, us.application)
-        path = "/applications/{application_id}/commands"
+        wanted = menu.payload(desk.commands)
         while True:
             try:
-                if await desk.recall(self._name, _MENU) == digest:
-                    return
-                with in_our_words():
-                    await http.call("PUT", path, registered, application_id=us.application)
-                await desk.note(self._name, _MENU, digest)
+                await _agree(http, wanted, us)
             except (Rejected, ChatDead) as refusal:
                 _LOG.warning("discord takes no commands", extra={"bot": self._name, "why": str(refusal)})
                 return
             except BotRejected:
                 raise
-            except (BotError, StoreError) as trouble:
+            except BotError as trouble:
                 wait_s = trouble.wait_s if isinstance(trouble, FloodWait) else waits.next_s(*_MENU_WAIT_S)
                 await self._clock.sleep(wait_s)
             else:
@@ -215,30 +216,45 @@ class DiscordBot:
 class _Ear(Ear):
     """Hands each event to whom it concerns."""
 
-    def __init__(
-        self, intake: Intake, catching_up: CatchingUp, places: Places, voice: Voice, shards: int
-    ) -> None:  # fmt: skip
+    def __init__(self, intake: Intake, catching_up: CatchingUp, places: Places, standing: _Standing) -> None:
         super().__init__(self._heard, (*_MESSAGES, *places.events))
         self._intake = intake
         self._catching_up = catching_up
         self._places = places
-        self._voice = voice
-        self._shards = shards
-        self._up: set[int] = set()
+        self._standing = standing
 
     def _heard(self, event: str, data: object, shard: int) -> None:
         if event == "READY":
-            self._catching_up.gap(Gap(shard=shard, count=self._shards))
+            self._catching_up.gap(Gap(shard=shard, count=self._standing.shards))
         elif event in _MESSAGES:
             self._intake.hear(event, data)
         elif event != "RESUMED":
             self._places.note(event, data)
 
     def up(self, shard: int) -> None:
+        self._standing.up(shard)
+
+    def down(self, shard: int, why: str, wait_s: float) -> None:
+        self._standing.down(shard, why, wait_s)
+
+
+class _Standing:
+    """Which shards are up, and what is said of that."""
+
+    def __init__(self, voice: Voice, waits: Waits, shards: int) -> None:
+        self.shards = shards
+        self._voice = voice
+        self._waits = waits
+        self._up: set[int] = set()
+
+    def up(self, shard: int) -> None:
         if shard not in self._up:
             self._up.add(shard)
             self._voice.well_again(_subject(shard))
-        if len(self._up) == self._shards:
+            if len(self._up) == self.shards:
+                self._voice.well_again(_SHARDS)
+                self._waits.failures = 0
+        if len(self._up) == self.shards:
             self._voice.heard()
 
     def down(self, shard: int, why: str, wait_s: float) -> None:
@@ -252,6 +268,15 @@ def _subject(shard: int) -> str:
 
 def _words(trouble: BotError | StoreError) -> str:
     return "the store can't be read" if isinstance(trouble, StoreError) else str(trouble)
+
+
+async def _agree(http: Http, wanted: list[dict[str, object]], us: Us) -> None:
+    """Raises `BotError`."""
+    path = "/applications/{application_id}/commands"
+    with in_our_words():
+        found = await http.call("GET", path, application_id=us.application)
+        if not menu.is_registered(wanted, found):
+            await http.call("PUT", path, wanted, application_id=us.application)
 
 
 def _us(name: BotName, me: Json, application: Json) -> Us:

@@ -16,6 +16,7 @@ from core.vocabulary import Attachment, FileKind
 
 VOICE: Final = 1 << 13
 """IS_VOICE_MESSAGE: https://docs.discord.com/developers/resources/message#message-object-message-flags."""
+_TEXT_DISPLAY: Final = 10
 _KINDS: Final = {"image": FileKind.IMAGE, "audio": FileKind.AUDIO, "video": FileKind.VIDEO}
 
 
@@ -35,13 +36,56 @@ def attachments(holder: Json, said: Json) -> Iterator[Attachment]:
         )
 
 
+def handed(message: Json) -> list[Json]:
+    """The message itself, and those that it hands on."""
+    return [message, *(get(one, "message", dict) for one in objects(message, "message_snapshots"))]
+
+
+def brought(message: Json) -> Iterator[Attachment]:
+    """The files of a message and of those that it hands on."""
+    for one in handed(message):
+        yield from attachments(message, one)
+
+
 def told(said: Json) -> Iterator[str]:
-    """What is neither text nor a file, in words."""
+    """All but the files, in words, from top to bottom."""
+    content = opt(said, "content", str) or ""
+    yield content
+    for embed in objects(said, "embeds"):
+        if not _is_preview(embed, content):
+            yield _embed(embed)
+    yield from _texts(said)
     for sticker in objects(said, "sticker_items"):
         yield f"[Sticker: {one_line(opt(sticker, 'name', str) or '')}]"
     poll = opt(said, "poll", dict)
     if poll is not None:
         yield _poll(poll)
+
+
+def _is_preview(embed: Json, content: str) -> bool:
+    """Whether Discord made it of a link that stands in the text. What bots make is rich, and has no provider."""
+    url = (opt(embed, "url", str) or "").rstrip("/")
+    made = opt(embed, "type", str) not in ("rich", None) or embed.get("provider") is not None
+    return bool(content) and (made or (bool(url) and url in content))
+
+
+def _embed(embed: Json) -> str:
+    lines = [opt(opt(embed, "author", dict) or {}, "name", str), opt(embed, "title", str)]
+    lines.append(opt(embed, "description", str))
+    for field in objects(embed, "fields"):
+        lines += [": ".join(part for key in ("name", "value") if (part := opt(field, key, str)))]
+    lines.append(opt(opt(embed, "footer", dict) or {}, "text", str))
+    return "\n".join(line for line in lines if line)
+
+
+def _texts(said: Json) -> Iterator[str]:
+    """The texts among the components (https://docs.discord.com/developers/components/reference#text-display)."""
+    waiting = list(objects(said, "components"))[::-1]
+    while waiting:
+        one = waiting.pop()
+        if one.get("type") == _TEXT_DISPLAY:
+            yield opt(one, "content", str) or ""
+        waiting += list(objects(one, "components"))[::-1]
 
 
 def _poll(poll: Json) -> str:
@@ -56,8 +100,7 @@ def file_address(ref: str, message: object) -> str | None:
     if not isinstance(message, dict):
         return None
     try:
-        shown = [message, *(get(one, "message", dict) for one in objects(message, "message_snapshots"))]
-        found = [file for one in shown for file in objects(one, "attachments") if file.get("id") == wanted]
+        found = [file for one in handed(message) for file in objects(one, "attachments") if file.get("id") == wanted]
         return get(found[0], "url", str) if found else None
     except Unreadable:
         return None

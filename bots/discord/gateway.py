@@ -45,7 +45,7 @@ _REFUSED: Final[Mapping[int, str]] = {
 """https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes"""
 
 _WAIT_S: Final = (1.0, 60.0)
-_STEADY_S: Final = 60.0
+_STEADY_BEATS: Final = 2
 """A connection that held so long ends a row of failures."""
 _IDENTIFY_EVERY_S: Final = 5.0 + 0.25  # what they are apart on the way may shrink
 """https://docs.discord.com/developers/events/gateway#sharding-max-concurrency"""
@@ -61,7 +61,11 @@ _COMES_BACK, _LEAVES = 4000, 1000
 
 
 class ShardsChanged(Exception):
-    """Discord wants another number of shards."""
+    """Discord refuses this number of shards."""
+
+    def __init__(self, shards: int, code: int) -> None:
+        super().__init__(f"Discord's gateway refuses {shards} shard(s) (close code {code})")
+        self.shards = shards
 
 
 class Ear:
@@ -83,12 +87,13 @@ class Turnstile:
     """When a session may begin: one each five seconds and class of shards, and no more than Discord allows a day. Who
     goes on beyond that loses the token."""
 
-    def __init__(self, http: Http, gateway: Gateway, clock: Clock) -> None:
+    def __init__(self, http: Http, gateway: Gateway, clock: Clock, begun: dict[int, float]) -> None:
+        """`begun`: when the last session of each class began, monotonic; it outlives this run."""
         self._http = http
         self._clock = clock
         self._gateway = gateway
         self._left = gateway.starts_left
-        self._begun: dict[int, float] = {}
+        self._begun = begun
         self._doors: dict[int, asyncio.Lock] = {}
 
     async def through(self, shard: int, tell: Callable[[str], None]) -> None:
@@ -122,7 +127,6 @@ class Shard:
     """One connection after the other, and the session that goes on over them."""
 
     def __init__(self, seat: Seat, url: str, turnstile: Turnstile, waits: Waits) -> None:
-        seat.clock_s = waits.clock.monotonic
         seat.identifies = turnstile.began
         self._seat = seat
         self._url = url
@@ -136,7 +140,7 @@ class Shard:
         """For ever. Raises `BotRejected`, `ShardsChanged`."""
         while True:
             why = await self._try()
-            if self._seat.up_at is not None and self._waits.clock.monotonic() - self._seat.up_at > _STEADY_S:
+            if self._seat.beats_answered >= _STEADY_BEATS:
                 self._waits.failures = 0
             wait_s = self._waits.next_s(*_WAIT_S)
             self._seat.ear.down(self._seat.number, why, wait_s)
@@ -145,7 +149,8 @@ class Shard:
 
     async def _try(self) -> str:
         """One connection; tells why it ended."""
-        self._seat.up_at = None
+        self._seat.is_up = False
+        self._seat.beats_answered = 0
         try:
             if self._session is None:
                 await self._turnstile.through(self._seat.number, self._say)
@@ -170,7 +175,7 @@ class Shard:
         if code in _REFUSED:
             raise BotRejected(_REFUSED[code])
         if code in _NEW_SHARDS:
-            raise ShardsChanged
+            raise ShardsChanged(self._seat.shard_count, code)
         self._session = None
         return f"Discord's gateway closed the connection ({code})"
 
@@ -214,7 +219,7 @@ class Shard:
             async with asyncio.timeout(patience.ready_s) as fuse:
                 await self._poll(socket, beats, fuse, 2 * beats.interval + patience.zombie_s)
         except TimeoutError:
-            is_up = self._seat.up_at is not None
+            is_up = self._seat.is_up
             return "Discord's gateway answers no heartbeat" if is_up else "Discord's gateway begins no session"
         return _ENDED
 
@@ -226,9 +231,10 @@ class Shard:
         answered: float | None = None
         while True:
             await socket.poll_event()
-            if self._seat.up_at is None:
+            if not self._seat.is_up:
                 continue
             if beats._last_ack != answered:
+                self._seat.beats_answered += answered is not None
                 answered = beats._last_ack
                 fuse.reschedule(loop.time() + longest_s)
             self._seat.ear.up(self._seat.number)
@@ -242,8 +248,9 @@ class Seat:
         self.line = line
         self.ear = ear
         self.patience = patience
-        self.up_at: float | None = None
-        self.clock_s: Callable[[], float] = asyncio.get_running_loop().time
+        self.is_up = False
+        self.beats_answered = 0
+        """Since then."""
         self.identifies: Callable[[int], None] = lambda shard: None
         self._socket: DiscordWebSocket | None = None
         # by the library's names
@@ -262,7 +269,7 @@ class Seat:
     def _parser(self, name: str) -> Callable[[object], None]:
         def hear(data: object) -> None:
             if name in _UP:
-                self.up_at = self.clock_s()
+                self.is_up = True
             self.ear.hear(name, data, self.number)
 
         return hear

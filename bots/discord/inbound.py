@@ -6,11 +6,11 @@ history, so both are read here, and both give the same ids.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bots.discord.files import attachments, told
+from bots.discord.files import brought, handed, told
 from bots.discord.mentions import Known, marks_of, names_us, readable
 from bots.discord.places import FORUMS, OPENS_THREADS, Place, Places
 from bots.discord.reading import made_at, one_line, snowflake, time
@@ -135,8 +135,8 @@ def sender(author: Json, member: Json | None, *, webhook: bool = False) -> Sende
 def quoted(earlier: Json, us: Us, scene: Scene) -> Quote:
     """What a message refers to, as it reads."""
     author = get(earlier, "author", dict)
-    text = readable(opt(earlier, "content", str) or "", _known(earlier, us, scene))
-    shown = "\n".join(part for part in (text, *told(earlier)) if part)
+    files = (f"[File: {file.name}]" for file in brought(earlier))
+    shown = "\n".join(line for line in (*_reads(earlier, us, scene), *files) if line)
     own = author.get("id") == us.id
     return Quote(name=us.name if own else _name(author, None), text=shown[:_MOST_QUOTED], own=own)
 
@@ -185,14 +185,16 @@ class _Body:
 
 def _body(data: Json, us: Us, scene: Scene) -> _Body:
     """What is said, be it the message's own words or those of one that it hands on."""
-    known = _known(data, us, scene)
-    lines = [_title(data, scene), readable(opt(data, "content", str) or "", known), *told(data)]
-    files = list(attachments(data, data))
-    for snapshot in objects(data, "message_snapshots"):
-        inner = get(snapshot, "message", dict)
-        lines += [readable(opt(inner, "content", str) or "", _known(inner, us, scene)), *told(inner)]
-        files += attachments(data, inner)
-    return _Body(text="\n".join(line for line in lines if line), files=tuple(files), quote=_quote(data, us, scene))
+    lines = (_title(data, scene), *_reads(data, us, scene))
+    text = "\n".join(line for line in lines if line)
+    return _Body(text=text, files=tuple(brought(data)), quote=_quote(data, us, scene))
+
+
+def _reads(said: Json, us: Us, scene: Scene) -> Iterator[str]:
+    """A message as people read it, with those that it hands on."""
+    for one in handed(said):
+        known = _known(one, us, scene)
+        yield from (readable(part, known) for part in told(one))
 
 
 def _title(data: Json, scene: Scene) -> str:

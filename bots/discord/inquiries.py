@@ -69,8 +69,12 @@ class Inquiries:
         except (BotError, TimeoutError):
             return None
 
-    async def ask(self, asking: Asking) -> None:
-        """Open the form; Discord waits three seconds for it."""
+    async def ask(self, asking: Asking, desk: Desk) -> None:
+        """Open the form, for whom the desk hears; Discord waits three seconds for it."""
+        if not await self._is_heard(asking, desk):
+            opened = self.replies.expect(asking.token, private=True)
+            await self.replies.acknowledge(opened, button=False, heard=False)
+            return
         where = (str(asking.target.get("channel_id")), str(asking.target.get("id")))
         self._targets[where] = asking.target
         while len(self._targets) > _MOST_TARGETS:
@@ -84,6 +88,13 @@ class Inquiries:
         except StoreError:
             found = ()
         await self._answer(typing, SUGGESTIONS, {"choices": menu.choices(found)})
+
+    async def _is_heard(self, asking: Asking, desk: Desk) -> bool:
+        try:
+            async with asyncio.timeout(self._line.patience.glance_s):
+                return await desk.hears(asking.principal)
+        except (StoreError, TimeoutError):
+            return False
 
     async def _answer(self, asked: Asking | Typing, kind: int, data: object) -> None:
         try:

@@ -261,7 +261,7 @@ class Intake:
                 opened = self._inquiries.replies.expect(use.token, private=False)
                 return (_Read(inbound=use.press, opened=opened),)
             case Asking():
-                self._errands.start(self._inquiries.ask(use))
+                self._errands.start(self._inquiries.ask(use, self._desk))
             case interactions.Typing():
                 self._errands.start(self._inquiries.suggest(use, self._desk))
             case None:

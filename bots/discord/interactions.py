@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bots.discord.files import attachments
+from bots.discord.files import brought
 from bots.discord.inbound import Scene, Us, address, quoted, sender
 from bots.discord.reading import is_snowflake, made_at, snowflake
 from core.fields import Json, Unreadable, get, objects, opt
@@ -74,6 +74,7 @@ class Asking:
     """Somebody picked our entry in the menu of a message, and is to be asked for the question."""
 
     token: Token
+    principal: Principal
     target: Json
 
     @property
@@ -126,7 +127,7 @@ def submitted(data: object, us: Us, scene: Scene, target: Json | None) -> Said |
         said = _said(data, us, scene, storable(_answer(get(data, "data", dict))).strip(), private=False)
         if target is None:
             return said
-        files = tuple(attachments(target, target))
+        files = tuple(brought(target))
         return replace(said, message=replace(said.message, quote=quoted(target, us, scene), attachments=files))
     except Unreadable:
         return None
@@ -152,7 +153,9 @@ def _command(data: Json, us: Us, scene: Scene, commands: Mapping[str, CommandHel
     if opt(chosen, "type", int) == MESSAGE_MENU:
         messages = opt(opt(chosen, "resolved", dict) or {}, "messages", dict) or {}
         target = opt(messages, get(chosen, "target_id", str), dict)
-        return Asking(token=_token(data), target=target) if target is not None else None
+        if target is None:
+            return None
+        return Asking(token=_token(data), principal=_principal(data, us, scene), target=target)
     given = [str(one["value"]) for one in objects(chosen, "options") if isinstance(one.get("value"), str | int | float)]
     text = storable(" ".join((f"/{name}", *given))).strip()
     help_ = commands.get(name)
@@ -202,13 +205,17 @@ def _typing(data: Json, us: Us, scene: Scene) -> Typing | None:
     focused = next((one for one in objects(chosen, "options") if one.get("focused") is True), None)
     if focused is None:
         return None
-    where, kind = _where(us, scene)
     return Typing(
         token=_token(data),
-        principal=Principal(address=where, kind=kind, sender=_sender(data), within=scene.place.guild or ""),
+        principal=_principal(data, us, scene),
         command=get(chosen, "name", str),
         typed=storable(str(focused.get("value") or "")),
     )
+
+
+def _principal(data: Json, us: Us, scene: Scene) -> Principal:
+    where, kind = _where(us, scene)
+    return Principal(address=where, kind=kind, sender=_sender(data), within=scene.place.guild or "")
 
 
 def _where(us: Us, scene: Scene) -> tuple[Address, ChatKind]:

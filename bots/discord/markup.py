@@ -20,6 +20,7 @@ from core.delivery.split import is_blank, split, whole_characters
 LIMIT: Final = 2_000
 """Characters of a message, in code points: https://docs.discord.com/developers/resources/message#create-message."""
 
+_PAIRS: Final = ("||",)
 _FENCE: Final = "```"
 _PARTED: Final = "`\u200b``"
 """Three marks that end no fence."""
@@ -44,7 +45,8 @@ _PARSER.core.ruler.enableOnly(["normalize", "block"])
 
 def parts(text: str) -> tuple[str, ...]:
     """Source that fits a message each, once rendered; parts of which nothing is seen are left out."""
-    return tuple(part for part in split(text, LIMIT, lambda part: len(render(part))) if not is_blank(render(part)))
+    found = split(text, LIMIT, lambda part: len(render(part)), _PAIRS)
+    return tuple(part for part in found if not is_blank(render(part)))
 
 
 def render(source: str) -> str:

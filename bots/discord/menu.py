@@ -5,13 +5,12 @@ https://docs.discord.com/developers/interactions/application-commands
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Sequence
 from typing import Final
 
 from bots.discord.interactions import MESSAGE_MENU, QUESTION, SLASH
+from core.fields import Json, records
 from core.ports import Choice, CommandHelp
 
 ASK: Final = "Ask about this"
@@ -28,6 +27,8 @@ _MOST_QUESTION: Final = 4000  # https://docs.discord.com/developers/components/r
 _EVERYWHERE: Final = (0, 1)
 """In servers and in the direct chat with the bot."""
 _INTO_SERVERS: Final = (0,)
+_LISTS: Final = ("contexts", "integration_types")
+_OURS: Final = ("type", "name", "description", "options", "required", "autocomplete", *_LISTS)
 _NAME: Final = re.compile(r"[-_'\w]{1,32}")
 _UNFIT: Final = re.compile(r"[^-_'\w]+")
 
@@ -38,10 +39,9 @@ def payload(commands: Sequence[CommandHelp]) -> list[dict[str, object]]:
     return [*fit[:_MOST_COMMANDS], {"type": MESSAGE_MENU, "name": ASK, **_where()}]
 
 
-def digest(registered: Sequence[dict[str, object]], application: str) -> str:
-    """Tells whether the same was registered before, for the same application."""
-    text = json.dumps([application, *registered], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+def is_registered(wanted: Sequence[Json], found: object) -> bool:
+    """Whether Discord has this table. It leaves out what is false or empty, and adds fields of its own."""
+    return isinstance(found, list) and _table(wanted) == _table(records(found))
 
 
 def choices(found: Sequence[Choice]) -> list[dict[str, str]]:
@@ -86,6 +86,21 @@ def _command(one: CommandHelp) -> dict[str, object]:
 
 def _where() -> dict[str, object]:
     return {"contexts": list(_EVERYWHERE), "integration_types": list(_INTO_SERVERS)}
+
+
+def _table(commands: Sequence[Json]) -> dict[tuple[object, object], object]:
+    return {(one.get("type"), one.get("name")): _ours(one) for one in commands}
+
+
+def _ours(one: Json) -> dict[str, object]:
+    """What we say of a command or an option; lists of numbers have no order."""
+    kept: dict[str, object] = {key: one[key] for key in _OURS if one.get(key)}
+    for key in _LISTS:
+        if isinstance(numbers := kept.get(key), list):
+            kept[key] = sorted(numbers, key=str)
+    if "options" in kept:
+        kept["options"] = [_ours(option) for option in records(kept["options"])]
+    return kept
 
 
 def _words(text: str) -> str:

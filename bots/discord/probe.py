@@ -89,7 +89,7 @@ class DiscordProbe:
             ear = _Listener(us)
             seat = Seat(0, gateway.shards, http, ear, PATIENCE)
             waits = Waits(self._clock, _Longest())
-            shard = Shard(seat, gateway.url, Turnstile(http, gateway, self._clock), waits)
+            shard = Shard(seat, gateway.url, Turnstile(http, gateway, self._clock, {}), waits)
             listening = asyncio.create_task(shard.keep())
             heard = asyncio.create_task(ear.somebody.wait())
             try:

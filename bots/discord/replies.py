@@ -39,7 +39,6 @@ _GOOD_FOR_S: Final = 15 * 60.0 - 30.0
 _TRIES: Final = 2
 _MOST: Final = 2_000
 _ACKNOWLEDGED_WITHIN_S: Final = 3.0
-_UNANSWERED_S: Final = 10.0
 _GONE: Final = frozenset({INVALID_WEBHOOK_TOKEN, UNKNOWN_WEBHOOK, UNKNOWN_INTERACTION})
 
 
@@ -81,21 +80,23 @@ class Replies:
         return opened
 
     async def acknowledge(self, opened: Open, *, button: bool, heard: bool) -> None:
-        """After it was stored. `heard`: somebody will answer. Else whoever asked sees that only for a moment."""
+        """After it was stored. `heard`: somebody will answer. Else the waiting sign
+        goes at once, before anything that is said all the same, and that is for whoever asked."""
         if opened.ready.is_set():
             return
-        flags = outbound.EPHEMERAL if opened.private or not heard else 0
+        opened.private = opened.private or (not heard and not button)
+        flags = outbound.EPHEMERAL if opened.private else 0
         body: dict[str, object] = {"type": _LATER_SAME} if button else {"type": _LATER, "data": {"flags": flags}}
         try:
             await self.call_back(opened.token, body)
             opened.good = True
             opened.filled = button
+            if not heard and not button:
+                await self._clear_away(opened)
         except BotError:  # too late, or no network: what answers it is a plain message
             self._open.pop(opened.token.interaction, None)
         finally:
             opened.ready.set()
-        if not heard and not button:
-            await self._clear_away(opened)
 
     async def call_back(self, token: Token, body: object) -> None:
         """The first answer, tried twice: Discord takes only one. Raises `BotError`."""
@@ -113,14 +114,11 @@ class Replies:
                 break
 
     async def _clear_away(self, opened: Open) -> None:
-        """Nobody answers: the waiting sign goes."""
-        await self._clock.sleep(_UNANSWERED_S)
-        if opened.filled or not opened.good:
-            return
-        opened.filled = True
+        """Nobody answers: the waiting sign goes. Where that fails, an answer takes its place."""
         try:
             with in_our_words():
                 await self._line.whisper("DELETE", self._path(opened, "/messages/@original"), None)
+            opened.filled = True
         except BotError:
             return
 

@@ -39,7 +39,9 @@ _DEAD_CHAT: Final = frozenset(
 ACCOUNT_REFUSED: Final = (
     "Discord refuses the bot's token: copy a new one from https://discord.com/developers/applications, Bot, Reset Token"
 )
-_CLOUDFLARE_WAIT_S: Final = 60.0
+_SENDING_OFF: Final = 40004
+"""Nobody can send just now: Discord has switched it off for a while."""
+_UNNAMED_WAIT_S: Final = 60.0
 _NEVER_LEFT: Final = (
     aiohttp.ClientConnectorError,
     aiohttp.ClientProxyConnectionError,
@@ -112,7 +114,9 @@ def _refused(error: discord.HTTPException) -> BotError:
         return FloodWait(_wait_s(error), account=True)
     if error.status == 413:  # Discord's, or what stands before it
         return Refusal(said, error.code)
-    if error.status >= 500:
+    if error.code == _SENDING_OFF:
+        return FloodWait(_UNNAMED_WAIT_S, account=True)
+    if error.status >= 500 or error.status == 408:
         return Unknown(f"no clear answer from Discord (HTTP status {error.status})")
     if error.response.headers.get("Content-Type") != "application/json":
         return NotSent(f"something else than Discord answered (HTTP status {error.status})")
@@ -123,4 +127,4 @@ def _wait_s(error: discord.HTTPException) -> float:
     """Of a 429 that is not the API's, but of what stands before it: that looks at where calls come from, not at where
     they go."""
     named = error.response.headers.get("Retry-After", "")
-    return float(named) if named.isdecimal() and len(named) < 10 else _CLOUDFLARE_WAIT_S
+    return float(named) if named.isdecimal() and len(named) < 10 else _UNNAMED_WAIT_S

@@ -21,6 +21,11 @@ class Voice:
         self._troubles[subject] = words
         self._health.degraded(self._name, next(iter(self._troubles.values())))
 
+    def only(self, subject: str, words: str) -> None:
+        """All else that was wrong is over with the connections that it was about."""
+        self._troubles.clear()
+        self.trouble(subject, words)
+
     def well_again(self, subject: str) -> None:
         """The next word of the platform tells that all is well, if it is."""
         self._troubles.pop(subject, None)

@@ -7,13 +7,14 @@ margins), the best cut in it is taken and the part is measured. One that came ou
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped]
 
 from core.delivery.lines import INDENT, Fence, Kind, Line, Scanner, columns, line_end, past
+from core.delivery.pairs import Pairs, merged, whole
 
 # Flags first: `\X` alone counts a run of them from its beginning at each one (UAX #29, GB9 and GB12).
 _GRAPHEME = regex.compile(r"[\U0001f1e6-\U0001f1ff]{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+|\X")
@@ -56,7 +57,9 @@ def is_blank(text: str) -> bool:
     return _INVISIBLE.fullmatch(text) is not None
 
 
-def split(text: str, limit: int, measure: Callable[[str], int] = utf16_units) -> tuple[str, ...]:
+def split(
+    text: str, limit: int, measure: Callable[[str], int] = utf16_units, pairs: Sequence[str] = ()
+) -> tuple[str, ...]:  # fmt: skip
     """The parts of `text`, in order, each with `measure(part) <= limit`; `()` if there is nothing to see.
 
     `measure` says how much of `limit` (60 or more) a part uses on its platform, markup and all, in the platform's
@@ -64,12 +67,13 @@ def split(text: str, limit: int, measure: Callable[[str], int] = utf16_units) ->
 
     Cuts are sought at a blank line, a line's end, a line's end inside a fence or table, a space, a grapheme, and never
     inside a link or inline code that could go over whole. A fence that is cut is closed, and opened again with its own
-    marks and info string; it keeps every character. A table that is cut repeats its header. Elsewhere white space at
-    a cut is dropped, and so are parts that show nothing. Lines end in a line feed afterwards, surrogates are made
-    whole. Time is linear in `text`. Raises only what `measure` raises.
+    marks and info string; it keeps every character. A table that is cut repeats its header. What two of the same of the
+    marks `pairs` enclose outside code goes over whole if it fits, and else is closed and opened again. Elsewhere white
+    space at a cut is dropped, and so are parts that show nothing. Lines end in a line feed afterwards, surrogates are
+    made whole. Time is linear in `text`. Raises only what `measure` raises.
     """
     source = _LINE_END.sub("\n", whole_characters(text))
-    return tuple(part for part in _Splitter(source, limit, measure).parts() if not is_blank(part))
+    return tuple(part for part in _Splitter(source, Pairs(pairs, limit), measure).parts() if not is_blank(part))
 
 
 class _Rank(Enum):
@@ -83,7 +87,8 @@ class _Rank(Enum):
 class _Cut(NamedTuple):
     """A part goes up to `end`; the next begins at `resume`, inside `fence` or below the rows `header` of a table.
 
-    With `closed` the fence ends with the part, although it has no closing marks.
+    With `closed` the fence ends with the part, although it has no closing marks. `opened`: marks of pairs that go on in
+    the next part; `ended`: those that end with this one.
     """
 
     end: int
@@ -92,18 +97,22 @@ class _Cut(NamedTuple):
     header: str = ""
     listed: bool = False
     closed: bool = False
+    opened: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
 
 
 class _Window:
     """What lies between `start` and `stop`, and the cuts in it."""
 
-    def __init__(self, text: str, start: int, stop: int, state: _Cut) -> None:
+    def __init__(self, text: str, start: int, stop: int, state: _Cut, pairs: Pairs) -> None:
         self.text = text
         self.start = start
         self.far = min(len(text), stop + max(_LEAST_SIGHT, (stop - start) // 2))
         self.lines = Scanner(state.fence, state.header).lines(text, start, stop, self.far)
         self.cuts: dict[_Rank, list[_Cut]] = {rank: [] for rank in _Rank}
         self.spans: list[tuple[int, int]] | None = None
+        self.limit = pairs.limit
+        self.pairs = pairs.spans(text, self.lines, self.far, state.opened) if pairs.marks else []
         self._rank_lines()
 
     def _rank_lines(self) -> None:
@@ -146,6 +155,14 @@ class _Window:
         """The end of the source. A fence that was opened again for this part and never ends is closed."""
         goes_on = self.lines[-1].kind is Kind.CODE and self.lines[-1].fence is state.fence
         return _Cut(len(self.text), len(self.text), state.fence if goes_on else None)
+
+    def marked(self, cut: _Cut) -> _Cut:
+        """The cut, with the pairs that it goes through. One right before the closing mark takes that along."""
+        within = [span for span in self.pairs if span.start < cut.end < span.end]
+        opened = tuple(span.mark for span in within if cut.end + len(span.mark) < span.end)
+        ends = [span for span in within if cut.end + len(span.mark) >= span.end]
+        resume = max([cut.resume, *(span.end for span in ends)])
+        return cut._replace(resume=resume, opened=opened, ended=tuple(span.mark for span in ends))
 
     def cut(self, stop: int) -> _Cut:
         """The best cut with `end <= stop`. A blank line wins over other lines if the part is a quarter full then."""
@@ -194,6 +211,8 @@ class _Window:
         if fence and self.text.startswith("\n", stop):
             return _Cut(stop + 1, stop + 1, fence)
         low = max(self.start, self.text.rfind("\n", line.start, stop) + 1)
+        if (whole_at := self._whole_before(low)) is not None and self.text[self.start : whole_at].strip():
+            return self.cut(whole_at)
         end = self._space(low, stop, bool(fence)) or self._grapheme(low, stop)
         return _Cut(end, end, fence, listed=line.listed)
 
@@ -223,7 +242,8 @@ class _Window:
     def _whole_before(self, at: int) -> int | None:
         """Where the link or inline code begins that a cut at `at` would go through, if any."""
         if self.spans is None:
-            self.spans = [found.span() for found in _WHOLE.finditer(self.text, self.start, self.far)]
+            spans = [found.span() for found in _WHOLE.finditer(self.text, self.start, self.far)]
+            self.spans = merged([*spans, *whole(self.pairs, self.start, self.limit)]) if self.pairs else spans
         index = bisect_left(self.spans, at, key=lambda span: span[0]) - 1
         return self.spans[index][0] if index >= 0 and at < self.spans[index][1] else None
 
@@ -231,9 +251,10 @@ class _Window:
 class _Splitter:
     """The place in the source that has been reached, and the fence or table that is open there."""
 
-    def __init__(self, text: str, limit: int, measure: Callable[[str], int]) -> None:
+    def __init__(self, text: str, pairs: Pairs, measure: Callable[[str], int]) -> None:
         self.text = text
-        self.limit = limit
+        self.pairs = pairs
+        self.limit = limit = pairs.limit
         self.measure = measure
         self.at = 0
         self.reach = limit
@@ -251,7 +272,7 @@ class _Splitter:
             self.at = past(_WHITE, self.text, start)
             line = self.text.rfind(_FEED, max(0, start - 1), self.at) + 1
             indent = columns(self.text[line : self.at]) if line or start == 0 else 0
-            if indent > 3 and self.at < len(self.text):
+            if indent > 3 and not self.state.opened and self.at < len(self.text):
                 self.at = line
                 self._outdent(indent if self.state.listed else 0, None, skip_line=False)
         return self.at < len(self.text)
@@ -277,10 +298,10 @@ class _Splitter:
         One character is taken even if it measures more than the limit, without what is carried over if need be.
         """
         stop = min(len(self.text), self.at + reach)
-        window = _Window(self.text, self.at, stop, self.state)
+        window = _Window(self.text, self.at, stop, self.state, self.pairs)
         step = 1
         while True:
-            cut = window.end(self.state) if stop == len(self.text) else window.cut(stop)
+            cut = window.marked(window.end(self.state) if stop == len(self.text) else window.cut(stop))
             size = self.measure(self._part(cut))
             taken = cut.end - self.at
             if size <= self.limit or (taken <= 1 and not self.carry):
@@ -294,7 +315,7 @@ class _Splitter:
     def _part(self, cut: _Cut) -> str:
         body = self.text[self.at : cut.end]
         if cut.fence is None or cut.fence.reopened(self.limit) is None:
-            return self.carry + body.rstrip()
+            return self.carry + body.rstrip() + "".join(cut.ended) + "".join(reversed(cut.opened))
         return f"{self.carry}{body.removesuffix(_FEED)}\n{cut.fence.closing}"
 
     def _go_on(self, cut: _Cut) -> None:
@@ -303,6 +324,7 @@ class _Splitter:
         self.at = cut.resume
         self.carry = cut.header if 3 * len(cut.header) <= self.limit else ""
         self.state = cut._replace(fence=fence, header=self.carry)
+        self.carry += "".join(cut.opened)
         if fence is None or cut.fence is None:
             return
         within = self.text[self.at - 1] != _FEED

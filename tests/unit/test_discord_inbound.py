@@ -178,7 +178,6 @@ def test_the_menu_has_what_discord_takes() -> None:
     ]
     assert (help_["name"], help_["description"]) == ("help", "help")
     assert ask["type"] == 3
-    assert menu.digest([resume], "1") != menu.digest([resume], "2")
     assert menu.choices([Choice(value="", label="nothing")]) == []
 
 
@@ -207,3 +206,65 @@ def test_more_than_five_buttons_take_another_row() -> None:
 def test_a_token_shows_itself_nowhere() -> None:
     token = interactions.Token(interaction="1", secret="aW50ZXJhY3Rpb246")
     assert token.secret not in f"{token} {token!r}"
+
+
+def test_a_table_is_known_again_as_discord_tells_it() -> None:
+    commands = [CommandHelp(name="reset", summary="Begin anew", argument="text"), CommandHelp(name="help", summary="")]
+    wanted = menu.payload(commands)
+    told: list[dict[str, object]] = [
+        {"id": "9", "nsfw": False, "description": "", **one, "contexts": [1, 0]} for one in wanted
+    ]
+    told[0]["options"] = [{"type": 3, "name": "text", "description": "text"}]
+    assert menu.is_registered(wanted, told[::-1])
+    assert not menu.is_registered(wanted, told[1:])
+    assert not menu.is_registered(wanted, [*told, {"type": 1, "name": "old", "description": "x"}])
+    assert not menu.is_registered(wanted, [{**told[0], "description": "other"}, *told[1:]])
+    assert not menu.is_registered(wanted, None)
+
+
+EMBED = {
+    "type": "rich",
+    "author": {"name": "CI"},
+    "title": "Build 7",
+    "description": "failed for <@6>",
+    "fields": [{"name": "step", "value": "lint"}],
+    "footer": {"text": "main"},
+}
+EMBED_READS = "CI\nBuild 7\nfailed for @Bobby\nstep: lint\nmain"
+BOX = {"type": 17, "components": [{"type": 9, "components": [{"type": 10, "content": "one"}]}, {"type": 14}]}
+FILE = {"id": "3", "filename": "plan.txt", "content_type": "text/plain", "size": 7}
+MENTIONED = [{"id": "6", "username": "bob", "member": {"nick": "Bobby"}}]
+
+
+@pytest.mark.parametrize(
+    ("shown", "reads"),
+    [
+        ({"embeds": [EMBED], "mentions": MENTIONED}, EMBED_READS),
+        ({"flags": 1 << 15, "components": [BOX, {"type": 10, "content": "two"}]}, "one\ntwo"),
+        ({"message_snapshots": [{"message": {"content": "as I said", "attachments": [FILE]}}]}, "as I said"),
+        ({"content": "see", "attachments": [FILE]}, "see"),
+    ],
+)
+def test_a_message_reads_the_same_said_handed_on_and_quoted(shown: dict[str, object], reads: str) -> None:
+    author = {"id": "7", "username": "hook", "bot": True}
+    quote = said("what?", type=19, referenced_message={"id": "7", "channel_id": "10", "author": author, **shown}).quote
+    assert quote is not None
+    assert quote.text.removesuffix("\n[File: plan.txt]") == reads
+    assert ("plan.txt" in quote.text) == ("plan.txt" in repr(shown))
+    more = {key: value for key, value in shown.items() if key != "content"}
+    assert said(str(shown.get("content", "")), None, **more).text == reads
+    if "message_snapshots" not in shown:
+        forwarded = said("", message_reference={"type": 1, "channel_id": "10"}, message_snapshots=[{"message": shown}])
+        assert forwarded.text == reads
+
+
+@pytest.mark.parametrize(
+    "preview",
+    [
+        {"type": "article", "url": "https://example.com/long", "title": "T"},
+        {"type": "rich", "url": "https://e.com/a/", "title": "T"},
+        {"type": "rich", "url": "https://elsewhere.com", "provider": {"name": "Elsewhere"}, "title": "T"},
+    ],
+)
+def test_the_preview_of_a_link_says_nothing_of_its_own(preview: dict[str, object]) -> None:
+    assert said("see https://e.com/a", embeds=[preview]).text == "see https://e.com/a"

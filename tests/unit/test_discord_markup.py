@@ -98,3 +98,10 @@ def test_c25_no_half_of_a_character_is_left() -> None:
     for part in parts(text * 100):
         part.encode()
         assert len(render(part)) <= LIMIT
+
+
+@pytest.mark.parametrize("secret", ["secret " * 10, "secret " * 900])
+def test_a_spoiler_at_the_limit_of_a_message_is_never_shown_openly(secret: str) -> None:
+    found = [render(part) for part in parts("word " * 395 + "||" + secret.strip() + "|| tail")]
+    assert sum(part.count("secret") for part in found) == secret.count("secret")
+    assert all("secret" not in part.split("||")[0] and "\\|" not in part for part in found)

@@ -192,3 +192,31 @@ def test_a_quarter_megabyte_of_anything_takes_less_than_a_second(unit: str) -> N
     parts = split(text, 4096)
     assert time.process_time() - started < 1
     assert all(utf16_units(part) <= 4096 for part in parts)
+
+
+@pytest.mark.parametrize("spoiler", ["||a secret of some words||", "||two\n\nparagraphs||", "||[a](https://e.com)||"])
+def test_a_pair_that_fits_goes_over_whole(spoiler: str) -> None:
+    parts = split("word " * 9 + spoiler + " word" * 9, 60, pairs=("||",))
+    assert any(spoiler in part for part in parts)
+
+
+@pytest.mark.parametrize("inner", ["secret " * 60 + "end", "x" * 351, "one\n\ntwo\n" * 40 + "end"])
+def test_a_pair_longer_than_a_part_is_closed_and_opened_again(inner: str) -> None:
+    for before in range(60):
+        parts = split(f"{'w' * before} ||{inner}|| tail", 60, pairs=("||",))
+        assert all(len(part) <= 60 and part.count("||") in (0, 2) for part in parts)
+        hidden = "".join(part.split("||")[1] for part in parts if "||" in part)
+        assert "".join(hidden.split()) == "".join(inner.split())
+        assert "".join(parts[-1].split("||")[-1].split()).endswith("tail")
+
+
+@pytest.mark.parametrize("text", ["```\na ||b\n```\n" + "word " * 20 + "c|| d", "`a ||b` " + "word " * 20 + "c||"])
+def test_marks_in_code_are_no_pair(text: str) -> None:
+    assert sum(part.count("||") for part in split(text, 60, pairs=("||",))) == 2
+
+
+@pytest.mark.parametrize("unit", ["||x", "||a b|| ", "||", "|| x ", "||a `b||` c\n"])
+def test_a_quarter_megabyte_of_pairs_takes_little_time(unit: str) -> None:
+    started = time.perf_counter()
+    split(unit * (250_000 // len(unit)), 2000, pairs=("||",))
+    assert time.perf_counter() - started < 2.0

@@ -206,7 +206,7 @@ async def test_when_discord_wants_more_shards_they_are_begun(discord: World) -> 
     async with serving(discord) as (_, desk):
         server.rules.shards = 2
         server.kick(4011)
-        for attempt in (1, 2):  # the connection anew, then five seconds before the second shard
+        for attempt in (1, 2, 3):  # the connection anew, then five seconds before each session
             discord.clock.advance(await discord.clock.asleep(attempt))
         await desk.until(lambda: desk.health.last == "up")
         await discord.wait(lambda: len(server.notes_of("identified")) == 3)
@@ -228,3 +228,39 @@ async def test_two_bots_in_one_process_each_talk_with_their_own_discord_and_no_o
     assert [desk.messages[0].text for desk in (heard, overheard)] == ["to the first", "to the second"]
     assert one.server.texts(one.dm) == ("from the first",)
     assert other.server.texts(other.dm) == ("from the second",)
+
+
+async def test_a_number_of_shards_that_is_refused_for_ever_is_told_and_not_hurried(discord: World) -> None:
+    server, clock = discord.server, discord.clock
+    server.close_after_hello(4011, times=4)
+    bot, desk = discord.bot(), DiscordDesk()
+    async with running(bot, desk):
+        for attempt in range(1, 5):
+            assert await clock.asleep(attempt) == 2.0**attempt
+            assert "4011" in desk.health.last
+            assert ("just as many" in desk.health.last) == (attempt > 1)
+            clock.advance(60.0)
+        await desk.until(lambda: desk.health.last == "up")
+
+
+async def test_sessions_begin_five_seconds_apart_over_a_new_connection_to_the_api(discord: World) -> None:
+    server, clock = discord.server, discord.clock
+    async with serving(discord) as (_, desk):
+        server.kick(4011)
+        clock.advance(await clock.asleep(1))
+        clock.advance(await clock.asleep(2))
+        await desk.until(lambda: desk.health.last == "up")
+    assert clock.naps == [2.0, 3.25]
+
+
+async def test_a_connection_that_answered_heartbeats_ends_a_row_of_failures(discord: World) -> None:
+    server, clock = discord.server, discord.clock
+    server.rules.heartbeat_ms = 50
+    async with serving(discord) as (_, desk):
+        for attempt in range(1, 4):
+            enough = len(server.notes_of("heartbeat")) + 4
+            await server.until(lambda enough=enough: len(server.notes_of("heartbeat")) >= enough)  # type: ignore[misc]
+            server.kick(4000)
+            assert await clock.asleep(attempt) == 1.0
+            clock.advance(1.0)
+            await desk.until(lambda: desk.health.last == "up")

@@ -54,12 +54,12 @@ async def test_the_command_table_is_registered_once_and_again_when_it_changes(di
     async with serving(discord):
         await offered(discord)
     async with serving(discord):
-        pass
+        await discord.wait(lambda: len(server.calls_of("get_commands")) == 2)
     assert server.command_writes == 1
-    discord.memory.notes["menu"] = "an older table"
-    async with serving(discord) as (_, desk):
-        await desk.until(lambda: desk.notes["menu"] != "an older table")
-    assert server.command_writes == 2
+    [account] = server.platform.accounts
+    del account.global_commands[0]
+    async with serving(discord):
+        await discord.wait(lambda: server.command_writes == 2)
     assert {str(one["name"]) for one in server.commands()} == {"status", "reset", "resume", "Ask about this"}
 
 
@@ -292,7 +292,7 @@ async def test_the_menu_of_a_message_asks_for_the_question(discord: World) -> No
         message = desk.messages[-1]
         await bot.send(discord.delivery(message, "the speed of light"))
     assert message.text == "what is c?"
-    assert message.quote == Quote(name="Bob", text="E = mc²")
+    assert message.quote == Quote(name="Bob", text="E = mc²\n[File: board.png]")
     assert [one.name for one in message.attachments] == ["board.png"]
     assert message.message == str(filled.id)
     assert server.texts(discord.channel) == ("the speed of light",)
@@ -329,16 +329,17 @@ async def test_a_message_that_discord_does_not_tell_soon_holds_up_no_form_and_no
         server.clear_faults()
 
 
-async def test_who_gets_no_answer_sees_no_waiting_sign_for_long(discord: World) -> None:
+async def test_who_gets_no_answer_sees_no_waiting_sign(discord: World) -> None:
     server = discord.server
-    async with serving(discord) as (_, desk):
+    async with serving(discord) as (bot, desk):
         desk.ignoring = True
         await offered(discord)
         used = server.command(discord.ada, discord.channel, "reset")
-        await discord.wait(lambda: used.acknowledged)
-        discord.clock.advance(await discord.clock.asleep(1))
         await discord.wait(lambda: bool(server.calls_of("delete_response")))
-    assert [one.deleted for one in server.whispers(discord.ada)] == [True]
+        await bot.send(discord.delivery(desk.messages[0], "not here"))
+    assert used.acknowledged
+    assert [(one.content, one.deleted) for one in server.whispers(discord.ada)] == [("", True), ("not here", False)]
+    assert not server.texts(discord.channel)
 
 
 async def test_commands_that_discord_refuses_stop_nothing(discord: World) -> None:
@@ -348,3 +349,16 @@ async def test_commands_that_discord_refuses_stop_nothing(discord: World) -> Non
         server.say(discord.dm, discord.ada, "hello")
         await desk.until(lambda: bool(desk.messages))
     assert server.command_writes == 0
+
+
+async def test_who_is_not_heard_is_asked_for_no_question(discord: World) -> None:
+    server = discord.server
+    async with serving(discord) as (_, desk):
+        desk.unheard = {str(discord.ada.id)}
+        await offered(discord)
+        text = server.say(discord.channel, discord.bob, "E = mc²")
+        picked = server.use_message_menu(discord.ada, text, "Ask about this")
+        await discord.wait(lambda: bool(server.calls_of("delete_response")))
+        other = server.use_message_menu(discord.bob, text, "Ask about this")
+        await discord.wait(lambda: other.modal is not None)
+    assert picked.modal is None

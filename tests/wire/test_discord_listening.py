@@ -101,7 +101,7 @@ async def test_an_edit_replaces_the_text_and_a_preview_is_no_edit(discord: World
     server = discord.server
     async with serving(discord) as (_, desk):
         first = server.say(discord.channel, discord.ada, f"{discord.us} halo")
-        server.unfurl(first, {"title": "a page"})
+        server.unfurl(first, {"type": "link", "title": "a page"})
         server.edit(first, f"{discord.us} hello")
         server.say(discord.channel, discord.ada, "behind it")
         await heard(desk, 3)

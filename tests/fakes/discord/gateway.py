@@ -96,6 +96,7 @@ def _heartbeat(platform: Platform, link: Link, data: JsonValue) -> None:
         refuse(platform, link, 4002, f"heartbeat with {data!r}")
         return
     link.heard_at = platform.rules.heartbeat_clock()
+    platform.journal.note("heartbeat", None)
     if platform.rules.acknowledges:
         link.send(ACK)
 
