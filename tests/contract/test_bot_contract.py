@@ -83,6 +83,7 @@ async def test_a_kill_before_the_acknowledgement_leaves_everything_to_the_next_s
     async with running(harness.bot, desk):
         await desk.until(lambda: desk.waiting == 1)
     desk.open.set()
+    anew(harness, desk)
     async with running(harness.bot, desk):
         await desk.until(lambda: words(desk) == ["survivor"])
 

@@ -239,8 +239,10 @@ class SlackTalk(Dialogue):
 
 
 def words_of(message: SlackMessage) -> str:
+    """Commands as the desk names them, not as people type them there."""
     found = [block["text"] for block in message.blocks if block["type"] == "markdown"]
-    return "\n".join(str(text) for text in found) or message.text
+    said = "\n".join(str(text) for text in found) or message.text
+    return said.replace("/frontdesk ", "/").replace("@frontdesk /", "/")
 
 
 def _actions(message: SlackMessage) -> list[str]:
@@ -300,10 +302,9 @@ groups = [{groups}]
         return SlackTalk(self, self._channel(people), people)
 
     def threaded(self, people: Sequence[Person]) -> SlackTalk:
-        """A thread in a channel of its own, below a file: words there would be quoted to the agent."""
+        """A thread in a channel of its own, below what says nothing: words and files there would be the agent's too."""
         channel = self._channel(people)
-        shown = self.server.file(people[0], "plan.txt", b"Boats at noon.")
-        return SlackTalk(self, channel, people, self.server.say(channel, people[0], "", files=[shown]))
+        return SlackTalk(self, channel, people, self.server.say(channel, people[0], " "))
 
     def _channel(self, people: Sequence[Person]) -> SlackChannel:
         channel = self.server.channel(f"room-{len(self.channels)}", members=people)

@@ -67,7 +67,7 @@ def known(stage: Stage, people: int) -> list[Dialogue]:
     talks = [stage.speak(f"Person{number}") for number in range(people)]
     for talk in talks:
         talk.say("fast")
-    stage.settle(timeout_s=PATIENCE_S)
+    stage.settle(timeout_s=MANY_S)
     stage.daemon.kill()
     return talks
 

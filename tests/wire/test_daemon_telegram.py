@@ -148,8 +148,8 @@ def test_a_listed_group_is_answered_by_mention_reply_and_command_only(world: Wor
     assert world.server.chat(world.listed.chat).from_bot[-1].reply_to == asked
     world.listed.say(bo, "fast replied", reply_to=world.listed.last_message)
     world.heard(world.listed, "begin(replied) end(replied)")
-    world.listed.say(bo, "/whoami@frontdesk_test_bot")
-    world.heard(world.listed, f"Bo: telegram:{bo.id}, role guest.")
+    world.listed.say(bo, "/version@frontdesk_test_bot")
+    world.heard(world.listed, "Frontdesk 0")
     world.unlisted.say(ada, "@frontdesk_test_bot fast elsewhere")
     world.still()
     assert world.unlisted.texts == ()
