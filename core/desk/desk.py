@@ -230,9 +230,9 @@ class Desk:
         for task in (*self._takings, *self._intakes):
             task.cancel()
         await self._instants.close()
-        await self._house.gestures.close()
         await self._house.voices.close()
         await self.router.close()
+        await self._house.gestures.close()  # until here somebody may still ask for one
         await self._house.outbox.close()
         await self._house.pulse.close()
 
