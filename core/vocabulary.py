@@ -282,8 +282,6 @@ class Delivery:
     buttons: tuple[Button, ...] = ()
     """Side by side, in this order."""
     files: tuple[OutFile, ...] = ()
-    attempt: int = 1
-    """Counts the times that it was handed to a bot, over restarts: from 2 on it may be there already."""
     earlier: Earlier | None = None
     """It may be there already: it was handed to a bot before, and it is not certain that it did not arrive then."""
     answers: MessageId | None = None
@@ -297,9 +295,8 @@ class Delivery:
     alone: UserId | None = None
     """Among others only this person is to see it: there where the platform can do that, else in the direct chat.
     `Rejected` where neither can be."""
-    growing: str | None = None
-    """More of the answer follows in edits, and `Streams.streams` wants to know that: the identity, as the config spells
-    it, of the one who is answered. None: this is all, or nobody wants to know."""
+    growing: bool = False
+    """More of the answer follows in edits, and `Streams.streams` wants to know that."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

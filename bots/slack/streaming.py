@@ -133,7 +133,7 @@ class Streamer:
 
     async def _gain(self, place: _Place, stream: _Stream, delivery: Delivery) -> bool:
         """Append what is new, and end the stream with the last of it. False where that can't be."""
-        more = delivery.growing is not None and not delivery.buttons
+        more = delivery.growing and not delivery.buttons
         shown = beginning(delivery.text) if more else markup.defused(delivery.text)
         if more and stream.said.startswith(shown):
             return True  # nothing new, or nothing of which it is certain yet what it becomes

@@ -44,7 +44,7 @@ async def accepts(bot: Bot, posted: Posted) -> bool:
 
 
 async def hand_over(
-    workshop: Workshop, bot: Bot, posted: Posted, growing: str | None = None, tried: datetime | None = None
+    workshop: Workshop, bot: Bot, posted: Posted, growing: bool = False, tried: datetime | None = None
 ) -> Fate:
     """Give one part to the bot: an edit if the platform's id is known, else a send. `growing`: as in `Delivery`.
     `tried`: it may have arrived since then."""
@@ -53,8 +53,7 @@ async def hand_over(
         return Rejected("a file of it is not kept any more")
     delivery = Delivery(
         id=posted.id, address=_address(posted), kind=posted.kind, text=posted.text, buttons=posted.buttons, files=files,
-        attempt=max(1, posted.attempts), answers=posted.address.reply_to,
-        beginning=posted.role == PREVIEW or posted.doubtful, growing=growing,
+        answers=posted.address.reply_to, beginning=posted.role == PREVIEW or posted.doubtful, growing=growing,
         notice=posted.role in (NOTICE, UNKNOWN_NOTICE), alone=posted.alone,
     )  # fmt: skip
     try:

@@ -60,7 +60,6 @@ class Beginning:
     parcel: Parcel
     post: Callable[[Tx, Parcel, datetime], Posted] = deliveries.post
     drafts: bool = True
-    asker: str | None = None
 
 
 class Preview:
@@ -80,7 +79,7 @@ class Preview:
         self._shown: str | None = "" if inherited is None else None  # it may have grown since its text was stored
         self._worked_at: int | None = None
         """How much was said when the message last said what is being done, until it shows more than that."""
-        self._growing: str | None = None
+        self._growing = False
         """As it was last handed over: what is growing is to be told that it has ended."""
         self._changed = asyncio.Event()
         self._stage = _Stage.WAITING
@@ -139,7 +138,7 @@ class Preview:
     @property
     def shown(self) -> str | None:
         """What the message says; None while that is not certain, or where it is to be told that this is all."""
-        return None if self._lane.hold.locked() or self._growing is not None else self._shown
+        return None if self._lane.hold.locked() or self._growing else self._shown
 
     def _is(self, stage: _Stage) -> bool:
         return self._stage is stage
@@ -162,10 +161,9 @@ class Preview:
         except StoreError:
             log.exception("preview_store_fault", bot=bot.name)
 
-    def _grows(self) -> str | None:
-        """For whom, where the message only gains."""
-        streams = self._begin.drafts and self._workshop.streams(self._parcel.address)
-        return self._begin.asker if streams else None
+    def _grows(self) -> bool:
+        """Does the message only gain?"""
+        return self._begin.drafts and self._workshop.streams(self._parcel.address)
 
     def _part(self, bot: Bot, *, only_gains: bool = False) -> _Part:
         """What fits one message; the rest is not looked at."""
@@ -181,7 +179,7 @@ class Preview:
         await self._lane.quiet()
         await self._may(edit=False)
         bot, growing = self._bot() or bot, self._grows()
-        part = self._part(bot, only_gains=growing is not None)
+        part = self._part(bot, only_gains=growing)
         if self._lane.pace is None:
             self._stage = _Stage.OVER
         if self._lane.pace is None or not part.shown:  # the bot is gone, or the tool that was to be shown has ended
@@ -257,11 +255,11 @@ class Preview:
         if bot is None or self._is(_Stage.OVER) or row is None:
             return
         growing = self._grows()
-        part = self._part(bot, only_gains=growing is not None)
+        part = self._part(bot, only_gains=growing)
         if part.shown in ("", self._shown):
             return
         self._spend()
-        if growing is not None:  # its end is an edit, which must take away nothing that was read
+        if growing:  # its end is an edit, which must take away nothing that was read
             await self._workshop.store.write(lambda tx: deliveries.grown(tx, row.id, part.said))
         async with self._lane.hold:
             if self._is(_Stage.OVER):

@@ -371,7 +371,7 @@ def _beginning(house: House, admitted: Admitted) -> Beginning:
         kind=turn.kind, text="",
     )  # fmt: skip
     if not house.policies.manners(turn.address.bot).stop_button or house.button_ids(turn.address.bot) is None:
-        return Beginning(parcel=parcel, asker=turn.author)
+        return Beginning(parcel=parcel)
     return Beginning(parcel=parcel, post=partial(_post_stoppable, house, turn), drafts=False)
 
 

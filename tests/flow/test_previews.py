@@ -34,11 +34,11 @@ class KnowingBot(ButtonBot):
         self._sent_at: dict[int, tuple[float, MessageId]] = {}
 
     async def send(self, delivery: Delivery) -> MessageId:
-        if self.repeat_faults and delivery.attempt > 1:
+        if self.repeat_faults and delivery.earlier is not None:
             raise self.repeat_faults.popleft()
         now = self.house.clock.monotonic()
         at, message = self._sent_at.get(delivery.id, (float("-inf"), MessageId("")))
-        if delivery.attempt == 1 or now - at > self.capabilities.idempotent_for_s:
+        if delivery.earlier is None or now - at > self.capabilities.idempotent_for_s:
             message = await super().send(delivery)
             self._sent_at[delivery.id] = (now, message)
         else:
@@ -256,7 +256,7 @@ async def test_a_beginning_without_an_answer_from_the_platform_is_found_in_the_s
     class Once(KnowingBot):
         async def send(self, delivery: Delivery) -> MessageId:
             made = await super().send(delivery)
-            if delivery.attempt == 1:
+            if delivery.earlier is None:
                 raise Unknown("cut")
             return made
 

@@ -27,12 +27,11 @@ class Answer:
             self.root = world.say("question")
             address = world.address(world.chat, self.root)
         self.address = address
-        self.asker = f"slack:{world.server.team.id}/{world.ada.id}"
         self.delivery = world.delivery("", address)
         self.message = MessageId("")
 
     def saying(self, text: str, *, last: bool = False, buttons: tuple[Button, ...] = ()) -> Delivery:
-        growing = None if last or not self.bot.streams(self.address) else self.asker
+        growing = not last and self.bot.streams(self.address)
         return replace(self.delivery, text=text, growing=growing, buttons=buttons, beginning=not last)
 
     def doubted(self, text: str, *others: MessageId) -> Delivery:

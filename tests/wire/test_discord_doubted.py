@@ -30,7 +30,7 @@ async def asked(discord: World, desk: DiscordDesk) -> Message:
 
 def again(delivery: Delivery, *others: str, since: datetime | None = None) -> Delivery:
     earlier = Earlier(since=since or datetime.now(UTC), others=frozenset(MessageId(one) for one in others))
-    return replace(delivery, attempt=2, earlier=earlier)
+    return replace(delivery, earlier=earlier)
 
 
 def forget_nonces(discord: World) -> None:
