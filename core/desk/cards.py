@@ -1,4 +1,5 @@
-"""The messages that asked for somebody's word: once nobody waits for it any more, their buttons go.
+"""The messages that asked for somebody's word: once nobody waits for it any more, they say what became of it, and
+their buttons go.
 
 Whoever presses one sees that at once; here it comes of every other end too: typed, for all at a time, too late, dropped
 by another message, or by a process that has died since.
@@ -6,16 +7,21 @@ by another message, or by a process that has died since.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import structlog
 
 from core.delivery.handover import hand_over
+from core.desk import consent
 from core.desk.house import House
 from core.errors import FloodWait, NotSent
 from core.ports import Bot
+from core.service.notices import Notices
 from core.store import buttons, consents, deliveries
+from core.store.buttons import Action, Meaning
+from core.store.consents import ConsentId, ConsentState
 from core.store.deliveries import Posted
 from core.store.sql import Tx
 
@@ -27,11 +33,11 @@ SHOWN_FOR = timedelta(minutes=20)
 """How long after its time is over a question is looked at; then its buttons stay until somebody presses one."""
 
 
-async def take_buttons_away(house: House) -> None:
+async def settle(house: House) -> None:
     """From all that are settled, aside: no platform holds anything up. What one does not take just now is left for the
     next round. Raises `StoreError`."""
     now = house.clock.now()
-    for card in await house.store.read(lambda tx: _over(tx, now)):
+    for card in await house.store.read(lambda tx: _over(tx, house.notices, now)):
         bot = house.bots.get(card.address.bot)
         if bot is not None and house.outbox.is_up(bot.name):
             house.gestures.show(_change(house, bot, card))
@@ -49,13 +55,27 @@ async def _change(house: House, bot: Bot, card: Posted) -> None:
     finally:
         lane.let_go()
     if isinstance(fate, NotSent):
-        log.info("buttons_not_taken_away", bot=bot.name, delivery=card.id, why=str(fate))
+        log.info("card_not_settled", bot=bot.name, delivery=card.id, why=str(fate))
     else:
-        await house.store.write(lambda tx: buttons.bare(tx, card.id))
+        await house.store.write(lambda tx: deliveries.stands(tx, card))
 
 
-def _over(tx: Tx, now: datetime) -> list[Posted]:
+def _over(tx: Tx, notices: Notices, now: datetime) -> list[Posted]:
     """As they are to stand there from now on."""
     cards = [deliveries.get(tx, card) for card in consents.settled_cards(tx, now - SHOWN_FOR, MOST)]
-    over = [card for card in cards if not any(buttons.find(tx, button.data) for button in card.buttons)]
-    return [replace(card, buttons=()) for card in over]
+    meant = [(card, [found for one in card.buttons if (found := buttons.find(tx, one.data))]) for card in cards]
+    return [
+        replace(card, text=_settled(tx, card.text, found, notices), buttons=())
+        for card, found in meant
+        if not any(one.is_good(now) for one in found)
+    ]
+
+
+def _settled(tx: Tx, text: str, meant: Sequence[Meaning], notices: Notices) -> str:
+    """What became of the call in place of how to answer."""
+    asked = [consents.get(tx, ConsentId(one.target)) for one in meant if one.action is Action.APPROVE]
+    states = [one.state for one in asked if one is not None and one.state is not ConsentState.OPEN]
+    how = consent.how(notices)
+    if not states or not text.endswith(how):
+        return text
+    return f"{text.removesuffix(how)}{notices.say(f'consent_was_{states[0]}')}"

@@ -48,7 +48,7 @@ def open_asks(tx: Tx, turn: Turn, asks: Sequence[Ask], now: datetime) -> None:
 def answer(tx: Tx, conversation: Conversation, consent: Consent, verdict: Verdict, now: datetime) -> Waiting | None:
     """Settle one open call of a conversation that the caller holds; the row by which its turn goes on, if it was the
     last one."""
-    consents.settle(tx, consent, verdict.state)
+    consents.settle(tx, consent, verdict.state, now)
     turn = turns.get(tx, consent.turn)
     if verdict.state is not ConsentState.APPROVED:
         draft = Draft(

@@ -202,7 +202,7 @@ class Intake:
         found = None
         if isinstance(decision, Pass) and identity is not None:
             found = pressing.meaning(self._tx, press, identity, decision.role, self._now)
-        if not isinstance(decision, Pass) or found is None or not buttons.use(self._tx, found.question):
+        if not isinstance(decision, Pass) or found is None or not buttons.use(self._tx, found.question, self._now):
             return self._press_expired(press, bare)
         self.pressed.append(Pressed(press=press, said="pressed", over=True))
         order = pressing.ordered(found)

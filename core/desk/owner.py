@@ -216,8 +216,8 @@ class Owner:
             house.live.ended([ref.id])
         house.live.ended(done.closed, Outcome.CANCELLED)
         house.entitle(ref.address, done.title)
-        if ref.command in answers.EFFECTS and ref.message is not None:  # what is pressed takes its own buttons away
-            house.gestures.show(cards.take_buttons_away(house))
+        if ref.command in answers.EFFECTS:
+            house.gestures.show(cards.settle(house))
         return done
 
     def move(self, moved: Moved) -> None:

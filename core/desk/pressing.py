@@ -51,7 +51,7 @@ def as_message(press: Press) -> Message:
 def meaning(tx: Tx, press: Press, identity: str, role: Role, now: datetime) -> Meaning | None:
     """None for a button that was used, is too old, is not this person's in this chat, or asks what is settled."""
     found = buttons.find(tx, press.data)
-    if found is None or found.expires_at <= now or found.identity != identity:
+    if found is None or not found.is_good(now) or found.identity != identity:
         return None
     if (found.bot, found.chat) != (press.address.bot, press.address.chat):
         return None
@@ -75,7 +75,7 @@ def _stands(tx: Tx, button: Meaning, role: Role) -> bool:
 def is_somebodys(tx: Tx, press: Press, now: datetime) -> bool:
     """Is it still good, for somebody else or elsewhere?"""
     found = buttons.find(tx, press.data)
-    return found is not None and found.expires_at > now and _stands(tx, found, Role.OWNER)
+    return found is not None and found.is_good(now) and _stands(tx, found, Role.OWNER)
 
 
 def ordered(button: Meaning) -> Ordered | None:

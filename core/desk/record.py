@@ -95,7 +95,7 @@ def close_turn(tx: Tx, turn: Turn, ending: Ending, now: datetime, *, keep_rows: 
     session = sessions.get(tx, turn.session)
     session, added = entries.append(tx, session, _drafts(tx, turn, ending), now)
     turns.close(tx, turn.id, ending.outcome, now, ending.usage, ending.reference)
-    buttons.use(tx, offering.of_turn(turn.id))
+    buttons.use(tx, offering.of_turn(turn.id), now)
     if ending.outcome is Outcome.SUSPENDED:
         consent.open_asks(tx, turn, ending.asks, now)
     elif not keep_rows:

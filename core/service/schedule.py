@@ -64,12 +64,12 @@ class Chores:
         self._desk.router.nominate(conversation for conversation, _ in found)
 
     async def consents(self) -> None:
-        """Wake owners in whose conversations nobody answered a call in time, and take buttons away that are good for
-        nothing more."""
+        """Wake owners in whose conversations nobody answered a call in time, and settle the questions that nobody waits
+        for."""
         now = self._house.clock.now()
         found = await self._house.store.read(lambda tx: consents.due(tx, now, BATCH))
         self._desk.router.nominate({one.conversation for one in found})
-        await cards.take_buttons_away(self._house)
+        await cards.settle(self._house)
 
     async def stale(self) -> None:
         """Wake owners whose rows have become too old while they waited."""
@@ -92,7 +92,7 @@ class Chores:
 
     async def tidy(self) -> None:
         """Rows that have served their time, in small units."""
-        await cards.take_buttons_away(self._house)  # which goes by such rows
+        await cards.settle(self._house)  # which goes by such rows
         now = self._house.clock.now()
         for chore in chores.FORGETTING:
             while await self._house.store.write(partial(chore, now=now, most=BATCH)) == BATCH:

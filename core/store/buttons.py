@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from sqlalchemy import delete, select, update
 
 from core.store.conversations import ConversationId
-from core.store.sql import Row, Sql, Tx, count, insert, text, to_us
-from core.store.sql import integer as integer_
-from core.store.tables import buttons, deliveries
-from core.vocabulary import BotName, ChatId, DeliveryId
+from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
+from core.store.tables import buttons
+from core.vocabulary import BotName, ChatId
+
+_KNOWN_FOR = timedelta(days=1)
 
 
 class Action(StrEnum):
@@ -39,16 +40,23 @@ class Meaning:
     target: str
     expires_at: datetime
 
+    def is_good(self, now: datetime) -> bool:
+        """It was not used, and its time is not over."""
+        return self.expires_at > now
+
 
 _b = buttons.c
 _INSERT = insert(
     buttons, "id", "question", "bot", "chat", "identity", "conversation_id", "action", "target", "expires_at"
 )
 _GET = Sql(select(buttons).where(_b.id == text("id")))
-_USE = Sql(delete(buttons).where(_b.question == text("row")))
-_BARE = Sql(update(deliveries).where(deliveries.c.id == integer_("row")).values(buttons=None))
+_USE = Sql(
+    update(buttons)
+    .where(_b.question == text("row"), _b.expires_at > integer("at"))
+    .values(expires_at=integer("over_since"))
+)
 _FORGET = Sql(
-    delete(buttons).where(_b.id.in_(select(_b.id).where(_b.expires_at <= integer_("at")).limit(count("most"))))
+    delete(buttons).where(_b.id.in_(select(_b.id).where(_b.expires_at <= integer("at")).limit(count("most"))))
 )
 
 
@@ -61,24 +69,20 @@ def add(tx: Tx, button: Meaning) -> None:
 
 
 def find(tx: Tx, button: str) -> Meaning | None:
-    """None where it was used, has expired long ago, or never was."""
+    """Also one that was used or has expired, for a day. None: there never was such a one, or that is over."""
     row = tx.one(_GET, id=button) if button.isascii() and button.isalnum() else None
     return None if row is None else _from_row(row)
 
 
-def use(tx: Tx, question: str) -> bool:
-    """Its question is answered: neither it nor the ones beside it are good any more. False: they were not, any more."""
-    return tx.run(_USE, row=question) > 0
-
-
-def bare(tx: Tx, delivery: DeliveryId) -> None:
-    """There are none under this message any more."""
-    tx.run(_BARE, row=delivery)
+def use(tx: Tx, question: str, at: datetime) -> bool:
+    """Its question is answered: it and the ones beside it have expired, whatever a clock that is set back says. False:
+    they had before."""
+    return tx.run(_USE, row=question, at=to_us(at), over_since=to_us(at - _KNOWN_FOR / 2)) > 0
 
 
 def forget(tx: Tx, at: datetime, most: int) -> int:
-    """Remove those that have expired; how many."""
-    return tx.run(_FORGET, at=to_us(at), most=most)
+    """Remove those that have expired, once nobody asks any more what they meant; how many."""
+    return tx.run(_FORGET, at=to_us(at - _KNOWN_FOR), most=most)
 
 
 def _from_row(row: Row) -> Meaning:

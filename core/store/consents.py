@@ -149,14 +149,14 @@ def question(consent: ConsentId, turn: TurnId) -> str:
     return f"consent:{consent}:{turn}"
 
 
-def settle(tx: Tx, consent: Consent, state: ConsentState) -> None:
+def settle(tx: Tx, consent: Consent, state: ConsentState, at: datetime) -> None:
     """Answer it, once: what is not open stays as it is. Its buttons are good no more, whoever settles it."""
     tx.run(_SETTLE, row=consent.id, to=state)
-    buttons.use(tx, question(consent.id, consent.turn))
+    buttons.use(tx, question(consent.id, consent.turn), at)
 
 
-def close(tx: Tx, turn: TurnId) -> None:
+def close(tx: Tx, turn: TurnId, at: datetime) -> None:
     """Nobody is waited for any more in this turn."""
     for consent in of_turn(tx, turn):
         if consent.state is ConsentState.OPEN:
-            settle(tx, consent, ConsentState.CLOSED)
+            settle(tx, consent, ConsentState.CLOSED, at)

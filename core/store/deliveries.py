@@ -108,6 +108,7 @@ _LATER = Sql(
     .values(state="queued", not_before=integer("until"), error=text("why"))
 )
 _HOLD = Sql(update(deliveries).where(_d.id == integer("row")).values(message=text("posted")))
+_STANDS = Sql(update(deliveries).where(_d.id == integer("row")).values(text=text("to_text"), buttons=None))
 _GROWN = Sql(update(deliveries).where(_d.id == integer("row"), _d.role == PREVIEW).values(text=text("to_text")))
 _SETTLE = Sql(
     update(deliveries)
@@ -285,6 +286,11 @@ def hold(tx: Tx, delivery: DeliveryId, message: MessageId) -> None:
 def grown(tx: Tx, preview: DeliveryId, said: str) -> None:
     """What a preview says by now; nothing where it is one no more."""
     tx.run(_GROWN, row=preview, to_text=said)
+
+
+def stands(tx: Tx, posted: Posted) -> None:
+    """What was sent says this by now, and has no buttons any more."""
+    tx.run(_STANDS, row=posted.id, to_text=posted.text)
 
 
 def settle(tx: Tx, posted: Posted) -> None:

@@ -96,9 +96,11 @@ async def test_neither_is_what_no_text_of_postgresql_holds(postgres_store: Store
 
 async def test_using_one_uses_up_those_of_its_question(store: Store) -> None:
     await keep(store, ONE, replace(ONE, id="B2"), replace(ONE, id="B3", question="other"))
-    await store.write(lambda tx: buttons.use(tx, "q"))
-    assert [await found(store, id_) is None for id_ in ("B1", "B2", "B3")] == [True, True, False]
-    await store.write(lambda tx: buttons.use(tx, "q"))
+    assert await store.write(lambda tx: buttons.use(tx, "q", NOW))
+    for set_back in (timedelta(0), timedelta(hours=6)):
+        kept = [await found(store, id_) for id_ in ("B1", "B2", "B3")]
+        assert [one is not None and one.is_good(NOW - set_back) for one in kept] == [False, False, True]
+    assert not await store.write(lambda tx: buttons.use(tx, "q", NOW))
 
 
 def pressed(number: int, data: str) -> Offer:
@@ -144,6 +146,7 @@ async def test_of_many_presses_at_once_one_counts(request: pytest.FixtureRequest
         await keep(store, replace(ONE, conversation=conversation))
         verdicts = await press_at_once(store, 20, 100 * episode)
         counted.append(verdicts.count(Verdict.ACCEPTED))
+        assert await store.write(lambda tx: buttons.forget(tx, NOW + timedelta(days=2), 9)) == 1
     assert counted == [1] * 4
 
 
@@ -157,7 +160,7 @@ async def test_the_same_id_is_never_given_twice(store: Store) -> None:
 async def test_those_that_have_expired_go_in_pieces(store: Store) -> None:
     for number in range(7):
         await keep(store, replace(ONE, id=f"B{number}", expires_at=NOW + timedelta(seconds=number)))
-    forget: Callable[[Tx], int] = lambda tx: buttons.forget(tx, NOW + timedelta(seconds=4), 3)  # noqa: E731  # a unit
+    forget: Callable[[Tx], int] = lambda tx: buttons.forget(tx, NOW + timedelta(days=1, seconds=4), 3)  # noqa: E731  # a unit
     assert [await store.write(forget) for _ in range(3)] == [3, 2, 0]
     assert [await found(store, f"B{number}") is None for number in range(7)] == [True] * 5 + [False] * 2
 

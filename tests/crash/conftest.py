@@ -18,6 +18,7 @@ from tests.crash.everywhere import World  # noqa: E402
 from tests.crash.models_scene import Furniture, ModelScene, Open  # noqa: E402
 from tests.crash.nursery import Nursery  # noqa: E402
 from tests.crash.platforms import SLACK_ANSWER_S, Discord, Slack, SlackThreads, discord_server  # noqa: E402
+from tests.crash.posted import SLACK_RETRIES_S, PostedSlack, posted_telegram  # noqa: E402
 from tests.crash.scene import Scene, Stage, Telegram  # noqa: E402  # after the line above
 from tests.fakes.models import ThreadedModelServer  # noqa: E402
 from tests.fakes.slack import ThreadedSlackServer  # noqa: E402
@@ -75,6 +76,12 @@ def platform_called(name: str, more: str = "") -> Iterator[Platform]:
         case "discord":
             with discord_server(ahead) as discord:
                 yield Discord(discord, ahead, more)
+        case "telegram posts":
+            with posted_telegram(more or "drafts = false") as posts:
+                yield posts
+        case "slack posts":
+            with ThreadedSlackServer(clock=ahead, answer_s=SLACK_ANSWER_S, retries_s=SLACK_RETRIES_S) as slack:
+                yield PostedSlack(slack, ahead, more)
         case _:
             with ThreadedSlackServer(clock=ahead, answer_s=SLACK_ANSWER_S) as slack:
                 yield (SlackThreads if name == "slack threads" else Slack)(slack, ahead, more)

@@ -98,24 +98,24 @@ class OnItsThread(_Serving):
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=type(self).__name__, daemon=True)
         self._thread.start()
-        self._on_loop(self._listener.start(self._wanted_port))
+        self.on_loop(self._listener.start(self._wanted_port))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._on_loop(self._listener.stop())
+        self.on_loop(self._listener.stop())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
     def pause(self) -> None:
         """Cuts all connections and stops listening: connections are refused. What is known there stays."""
-        self._on_loop(self._listener.pause())
+        self.on_loop(self._listener.pause())
 
     def resume(self) -> None:
         """Listens again, on the same port."""
-        self._on_loop(self._listener.resume())
+        self.on_loop(self._listener.resume())
 
     def cut_connections(self) -> None:
         """Cuts all connections, and goes on listening."""
@@ -136,7 +136,8 @@ class OnItsThread(_Serving):
         finally:
             self._watched.unlisten(changed.set)
 
-    def _on_loop(self, work: Coroutine[object, object, T]) -> T:
+    def on_loop(self, work: Coroutine[object, object, T]) -> T:
+        """Carry something out where the double lives."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=10.0)
 
 

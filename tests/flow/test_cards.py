@@ -1,4 +1,4 @@
-"""Under a question that nobody waits for any more there are no buttons, however it came to its end."""
+"""A question that nobody waits for any more says what became of it and has no buttons, however it came to its end."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from datetime import timedelta
 import pytest
 
 from core.errors import FloodWait, NotSent, Rejected, SendError, Unreachable
+from core.service.notices import ENGLISH
 from tests.flow.conftest import Furnish
 from tests.flow.house import House
 from tests.flow.pressing_bot import ButtonBot, button_bot, press
 from tests.flow.test_consent import Paying, ask, waiting
 
 BOTH = ["Allow", "Don't allow"]
+HOW = ENGLISH["consent_how"].format(minutes=15)
+ALLOWED, DENIED = ENGLISH["consent_was_approved"], ENGLISH["consent_was_denied"]
 
 End = Callable[[House], Awaitable[object]]
 
@@ -35,13 +38,13 @@ def of(house: House, *verbs: str) -> list[str]:
     return [verb for verb, *_ in house.bot.calls if verb in verbs]
 
 
-@pytest.mark.parametrize("text", ["/approve all", "/deny all"])
-async def test_a_word_that_is_typed_for_all_at_a_time_takes_all_buttons_away(furnish: Furnish, text: str) -> None:
+@pytest.mark.parametrize(("text", "said"), [("/approve all", ALLOWED), ("/deny all", DENIED)])
+async def test_a_word_that_is_typed_for_all_at_a_time_settles_all(furnish: Furnish, text: str, said: str) -> None:
     house = await asked(furnish, "a", "b")
     before = house.seen()
     await house.say(text)
     assert button_bot(house).labels() == []
-    assert house.seen()[: len(before)] == before
+    assert house.seen()[: len(before)] == [*before[:-2], *(one.replace(HOW, said) for one in before[-2:])]
 
 
 async def test_a_word_for_one_of_several_leaves_the_others_theirs(furnish: Furnish) -> None:
@@ -50,26 +53,28 @@ async def test_a_word_for_one_of_several_leaves_the_others_theirs(furnish: Furni
     await house.say(f"/approve {first.id}")
     assert button_bot(house).labels() == BOTH
     assert [one.id for one in await waiting(house)] != [first.id]
-    await press(house, button_bot(house).button("Allow"))
-    assert "paid a | paid b" in house.seen()
+    await press(house, button_bot(house).button("Don't allow"))
+    assert [said for one in house.seen() for said in (ALLOWED, DENIED) if said in one] == [ALLOWED, DENIED]
 
 
 @pytest.mark.parametrize(
-    "end",
+    ("end", "state"),
     [
-        lambda house: house.advance(timedelta(minutes=16).total_seconds()),
-        lambda house: house.say("something else"),
-        lambda house: house.say("/stop"),
-        lambda house: house.say("/reset"),
+        (lambda house: house.advance(timedelta(minutes=16).total_seconds()), "expired"),
+        (lambda house: house.say("something else"), "closed"),
+        (lambda house: house.say("/stop"), "closed"),
+        (lambda house: house.say("/reset"), "closed"),
     ],
 )
-async def test_so_does_every_other_end_within_moments(furnish: Furnish, end: End) -> None:
+async def test_so_does_every_other_end_within_moments(furnish: Furnish, end: End, state: str) -> None:
     house = await asked(furnish, "a")
     await end(house)
     await look(house)
     await house.chores.tidy()
     await house.idle()
     assert button_bot(house).labels() == []
+    assert [HOW in one for one in house.seen()].count(True) == 0
+    assert [ENGLISH[f"consent_was_{state}"] in one for one in house.seen()].count(True) == 1
     edits = len(of(house, "edit"))
     await look(house)
     assert len(of(house, "edit")) == edits

@@ -154,6 +154,7 @@ async def test_resume_is_good_for_a_week_by_the_clock(furnish: Furnish) -> None:
     receipt = await press(house, data)
     assert receipt.verdict is Verdict.REFUSED
     assert button_bot(house).told == [(EXPIRED, True)]
+    await house.clock.leap(24 * 3600)
     await house.chores.tidy()
     assert await house.store.read(lambda tx: buttons.find(tx, data)) is None
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -155,7 +156,9 @@ async def test_in_time_by_the_clock(furnish: Furnish) -> None:
     await house.advance(15 * 60 - 1)
     await house.chores.consents()
     await house.idle()
-    assert await house.store.read(lambda tx: buttons.find(tx, yes)) is not None
+    kept = await house.store.read(lambda tx: buttons.find(tx, yes))
+    assert kept is not None
+    assert kept.is_good(house.clock.now())
     await house.advance(1)
     assert (await press(house, yes)).verdict is Verdict.REFUSED
     await house.chores.consents()
@@ -201,7 +204,9 @@ async def test_who_presses_for_a_settled_call_is_told_that_it_has_expired(furnis
     await ask(house, Paying())
     no = button_bot(house).button(NO)
     await house.say(how)
-    assert await house.store.read(lambda tx: buttons.find(tx, no)) is None
+    kept = await house.store.read(lambda tx: buttons.find(tx, no))
+    assert kept is not None
+    assert not kept.is_good(house.clock.now() - timedelta(hours=6))
     assert (await press(house, no)).verdict is Verdict.REFUSED
     assert button_bot(house).told == [(EXPIRED, True)]
 

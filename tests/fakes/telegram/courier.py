@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
+from tests.fakes.telegram.control import Control
 from tests.fakes.telegram.model import JsonObject, JsonValue
-from tests.fakes.telegram.server import TelegramServer
 
 Post = Callable[[str, Mapping[str, str], bytes], Awaitable[int]]
 """Posts a body with headers to an address; the status of the answer. `OSError` where nobody answers."""
@@ -20,7 +20,7 @@ Post = Callable[[str, Mapping[str, str], bytes], Awaitable[int]]
 class Courier:
     """Works while `working`; on the loop of the server."""
 
-    def __init__(self, server: TelegramServer, post: Post) -> None:
+    def __init__(self, server: Control, post: Post) -> None:
         self._server = server
         self._post = post
         self._loop = asyncio.get_running_loop()

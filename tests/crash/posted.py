@@ -1,0 +1,102 @@
+"""Telegram and Slack as they post to an address of ours, at whichever daemon listens there just then."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
+from typing import Final
+
+import httpx
+
+from tests.crash.dialogue import Ahead
+from tests.crash.platforms import Slack
+from tests.crash.scene import Telegram
+from tests.fakes.slack import ThreadedSlackServer
+from tests.fakes.telegram import ThreadedTelegramServer
+from tests.fakes.telegram.courier import Courier
+
+ROOT: Final = "https://bots.example.com"
+AGAIN_S: Final = 0.1
+"""Telegram tries again after a while, made short."""
+SLACK_RETRIES_S: Final = (0.0, 3.0, 15.0)
+"""Slack's minutes, made short: nobody may listen yet when something is said."""
+PORTS: Final = range(20_000, 30_000)
+"""Below those that a system gives away by itself: the next daemon listens there again."""
+
+
+def free_port() -> int:
+    """One that nobody listens on. `OSError` if all that were looked at are taken."""
+    for port in random.SystemRandom().sample(PORTS, 100):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
+    raise OSError("no free port")
+
+
+class PostedTelegram(Telegram):
+    """Its updates go to a webhook, again and again until they are taken."""
+
+    def __init__(self, server: ThreadedTelegramServer, port: int, more: str) -> None:
+        super().__init__(server, f'{more}\nmode = "webhook"\nwebhook_url = "{ROOT}"')
+        self._port = port
+
+    @property
+    def table(self) -> str:
+        return f"{super().table}\n[listen]\nport = {self._port}\n"
+
+
+class _Post:
+    """What Telegram sends to the public address reaches the daemon behind it."""
+
+    def __init__(self, server: ThreadedTelegramServer, port: int) -> None:
+        self._behind = f"http://127.0.0.1:{port}"
+        self._client = httpx.AsyncClient(trust_env=False)
+        self._courier = Courier(server, self._deliver)
+
+    @classmethod
+    async def begun(cls, server: ThreadedTelegramServer, port: int, until: AsyncExitStack) -> None:
+        made = cls(server, port)
+        await until.enter_async_context(made._client)
+        await until.enter_async_context(made._courier.working())
+
+    async def _deliver(self, url: str, headers: Mapping[str, str], body: bytes) -> int:
+        status = 0
+        try:
+            answer = await self._client.post(url.replace(ROOT, self._behind), headers=dict(headers), content=body)
+            status = answer.status_code
+        except httpx.TransportError:  # nobody is there
+            pass
+        if not 200 <= status < 300:
+            asyncio.get_running_loop().call_later(AGAIN_S, self._courier.again)
+        return status
+
+
+@contextmanager
+def posted_telegram(more: str) -> Iterator[PostedTelegram]:
+    with ThreadedTelegramServer(limits=None) as server:
+        port, until = free_port(), AsyncExitStack()
+        server.on_loop(_Post.begun(server, port, until))
+        try:
+            yield PostedTelegram(server, port, more)
+        finally:
+            server.on_loop(until.aclose())
+
+
+class PostedSlack(Slack):
+    """Its events go to a request URL, three more times if they are not taken."""
+
+    def __init__(self, server: ThreadedSlackServer, ahead: Ahead, more: str) -> None:
+        super().__init__(server, ahead, more)
+        self._port = free_port()
+        server.use_http(f"http://127.0.0.1:{self._port}/slack/slack")
+
+    @property
+    def table(self) -> str:
+        account = super().table.replace(
+            f'app_token = "{self.server.bot.app_token}"',
+            f'mode = "http"\nsigning_secret = "{self.server.bot.signing_secret}"',
+        )
+        return f"{account}\n[listen]\nport = {self._port}\n"
