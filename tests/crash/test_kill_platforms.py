@@ -19,6 +19,7 @@ from tests.crash.test_kill_points import POINTS, VARIANTS, Seen, killed_at
 pytestmark = pytest.mark.crash
 
 EVERYWHERE: Final = ("telegram", "discord", "slack")
+POSTS: Final = ("telegram posts", "slack posts")
 STOPPED: Final = ENGLISH["stopped"]
 
 _OTHERWISE: Final = {"offset_held": "ack_held"}
@@ -51,7 +52,7 @@ FEW: Final = min(ROUNDS, 3)
 Telegram."""
 CASES: Final = [
     pytest.param(name, _OTHERWISE.get(point, point), seen_on(name, seen), id=f"{name}-{point}-{seen.kind}")
-    for name in ("telegram posts", "discord", "slack", "slack threads", "slack posts")
+    for name in ("discord", "slack", "slack threads", *POSTS)
     for table in (POINTS, VARIANTS, *((STREAMED,) if name == "slack threads" else ()))
     for point, seen in table.items()
     if (name, point) not in _NOT_THERE
@@ -83,7 +84,7 @@ def test_killed_at_behind_a_draft(stage_on: StageOn, point: str, seen: Seen) -> 
         killed_at(stage, point, seen, rounds=FEW)
 
 
-@pytest.mark.parametrize("name", EVERYWHERE)
+@pytest.mark.parametrize("name", [*EVERYWHERE, *POSTS])
 def test_killed_before_it_is_stored(stage_on: StageOn, name: str) -> None:
     """The platform hands it over again, or it is fetched."""
     with stage_on(name) as stage:
