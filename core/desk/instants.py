@@ -71,31 +71,19 @@ class Instants:
         if row.received_at < house.stale_before(now):
             house.outbox.push(await house.store.write(lambda tx: refuse_stale(tx, [ref_of(row)], now, house.notices)))
             return
-        text = await self._text(row, now)
-        if text is None:
-            return
-        if row.command == "export" and await self._as_file(row, text, now):
-            return
-        parts = await house.outbox.parts_aside(row.address.bot, text)
-        house.outbox.push(await house.store.write(lambda tx: _reply(tx, row, parts, now)))
+        try:
+            house.outbox.push(await self._answered(row, now))
+        except StoreError:
+            raise
+        except Exception:  # instant command: a fault in one answer is that row's
+            reference = house.random.token(8)
+            log.exception("instant_fault", row=row.id, reference=reference)
+            house.outbox.push(
+                await house.store.write(lambda tx: refuse_broken(tx, ref_of(row), reference, now, house.notices))
+            )
 
-    async def _as_file(self, row: Waiting, text: str, now: datetime) -> bool:
-        """The transcript as a file, where the platform takes one of that size."""
-        house, data = self._house, text.encode()
-        bot, conversation = house.bots.get(row.address.bot), row.conversation
-        if bot is None or conversation is None or len(data) > upload_limit(bot, row.address):
-            return False
-        digest = await asyncio.to_thread(house.store.files.put, data)
-        file = SentFile(
-            digest=digest, kind=FileKind.FILE, name=f"conversation-{now:%Y-%m-%d}.md", media_type="text/markdown",
-            size=len(data),
-        )  # fmt: skip
-        posted = await house.store.write(lambda tx: _send(tx, row, conversation, file, now))
-        house.outbox.push(posted or ())
-        return posted is not None
-
-    async def _text(self, row: Waiting, now: datetime) -> str | None:
-        """The answer; None where a fault was told instead."""
+    async def _answered(self, row: Waiting, now: datetime) -> Sequence[Posted]:
+        """Stored, with the row's fate."""
         house = self._house
         question = Question(
             row=row,
@@ -106,17 +94,25 @@ class Instants:
             version=self._version,
             zone=house.rules.zone_name,
         )
-        try:
-            return await house.store.read(lambda tx: ANSWERS[row.command or "unknown"](tx, question))
-        except StoreError:
-            raise
-        except Exception:  # instant command: a fault in one answer is that row's
-            reference = house.random.token(8)
-            log.exception("instant_fault", row=row.id, reference=reference)
-        house.outbox.push(
-            await house.store.write(lambda tx: refuse_broken(tx, ref_of(row), reference, now, house.notices))
-        )
-        return None
+        text = await house.store.read(lambda tx: ANSWERS[row.command or "unknown"](tx, question))
+        sent = await self._as_file(row, text, now) if row.command == "export" else None
+        if sent is not None:
+            return sent
+        parts = await house.outbox.parts_aside(row.address.bot, text)
+        return await house.store.write(lambda tx: _reply(tx, row, parts, now))
+
+    async def _as_file(self, row: Waiting, text: str, now: datetime) -> Sequence[Posted] | None:
+        """The transcript as a file, where the platform takes one of that size; else None."""
+        house, data = self._house, text.encode()
+        bot, conversation = house.bots.get(row.address.bot), row.conversation
+        if bot is None or conversation is None or len(data) > upload_limit(bot, row.address):
+            return None
+        digest = await asyncio.to_thread(house.store.files.put, data)
+        file = SentFile(
+            digest=digest, kind=FileKind.FILE, name=f"conversation-{now:%Y-%m-%d}.md", media_type="text/markdown",
+            size=len(data),
+        )  # fmt: skip
+        return await house.store.write(lambda tx: _send(tx, row, conversation, file, now))
 
 
 def _reply(tx: Tx, row: Waiting, parts: Sequence[str], now: datetime) -> list[Posted]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.store.files import Digest
 from core.vocabulary import ChatId
 from tests.flow.asking import verb
 from tests.flow.conftest import Furnish
@@ -66,3 +67,17 @@ async def test_an_export_in_a_group_answers_whoever_asked(filing: House) -> None
     said = await filing.say_in_group("/export")
     [got] = bot_of(filing).received
     assert (got.chat, got.reply_to) == (said.message.address.chat, said.message.message)
+
+
+async def test_a_fault_on_the_way_to_the_file_is_told_and_leaves_nothing_open(
+    filing: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def put(_: bytes) -> Digest:
+        raise OSError("stale file handle")
+
+    await filing.say("a secret")
+    monkeypatch.setattr(filing.store.files, "put", put)
+    said = await filing.say("/export")
+    assert await filing.fate(said) == "refused"
+    assert "(reference " in filing.seen()[-1]
+    assert bot_of(filing).received == []
