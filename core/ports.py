@@ -105,6 +105,9 @@ class CanType(Protocol):
 
 @runtime_checkable
 class ShowsWork(Protocol):
+    def shows_work(self, address: Address) -> bool:
+        """Is it shown there? Else a message says it."""
+
     async def working(self, address: Address, doing: str) -> None:
         """Show in a few plain words what an answer is waiting for; "" for nothing in particular. It stands until the
         next call, or until something is sent there. Raises `SendError`; never retried."""

@@ -114,6 +114,8 @@ class Message:
     sent_at: datetime
     addressed: bool
     """In a direct chat, or our bot is mentioned or replied to, or the thread is the bot's own."""
+    for_another: bool = False
+    """Among others, it names another bot and not ours."""
     within: str = ""
     """What the chat is part of, where the platform has such (a server, a team): whoever lists that lists the chat."""
     conversation: str | None = None

@@ -41,7 +41,7 @@ BOUNDARIES: Final = {
     "tool server": ("core/agents/tool_server.py", "ToolServer._live"),
     "reload": ("core/main.py", "Daemon._reload_when_told"),
     "work aside": ("core/aside.py", "_do"),
-    "instant command": ("core/desk/instants.py", "Instants._text"),
+    "instant command": ("core/desk/instants.py", "Instants._answer"),
     "porter": ("core/desk/porter.py", "Porter._fetch"),
     "porter, voices": ("core/desk/porter.py", "Porter._hear"),
     "sign": ("core/desk/manners.py", "_shown"),

@@ -19,13 +19,14 @@ from bots.discord.http import PATIENCE, Gateway, Http, Patience, connected
 from bots.discord.inbound import Us
 from bots.discord.inquiries import Inquiries
 from bots.discord.intake import Intake
+from bots.discord.kept import Kept
 from bots.discord.line import Line
 from bots.discord.places import UPLOAD_BYTES, Places
 from bots.discord.reading import one_line, snowflake
 from bots.discord.replies import Replies
 from bots.discord.settling import Settling
 from bots.discord.threads import Threads
-from bots.discord.trouble import DeadChat, Refusal, in_our_words
+from bots.discord.trouble import MISSING_PERMISSIONS, DeadChat, Refusal, in_our_words
 from bots.discord.voice import Voice
 from bots.discord.waits import Waits
 from config.bots import DiscordSettings
@@ -106,10 +107,12 @@ class DiscordBot:
         voice.account(us.id)
         voice.well_again("login")
         places = Places()
+        replies = Replies(http, us.application, Kept(desk, self._name), self._clock)
+        await replies.load()
         inquiries = Inquiries(
             http,
             places,
-            Replies(http, us.application, self._clock),
+            replies,
             Threads(http, places, each_question=self._settings.auto_thread),
             {one.name: one for one in desk.commands},
         )
@@ -208,7 +211,8 @@ class DiscordBot:
             if line.may_leave(address, refusal):
                 raise ThreadGone(str(refusal)) from None
             # A thread that is gone, or a channel without files, leaves the rest of the chat alive.
-            if isinstance(refusal, Refusal) or address.thread is not None or files:
+            fileless = files and refusal.code == MISSING_PERMISSIONS
+            if isinstance(refusal, Refusal) or address.thread is not None or fileless:
                 raise Rejected(str(refusal)) from None
             raise ChatDead(str(refusal)) from None
 

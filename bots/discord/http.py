@@ -24,6 +24,7 @@ from typing import Any, Final
 
 import aiohttp
 
+from bots.discord import overheard
 from bots.discord.sdk import HTTPClient, Ratelimit, Route, discord, json_or_text
 from bots.discord.trouble import EverythingLimited
 from config.bots import DiscordSettings
@@ -254,6 +255,7 @@ async def connected(settings: DiscordSettings, clock: Clock, patience: Patience 
     # At DEBUG these write what people say, and addresses with tokens in them.
     for chatty in ("discord", "aiohttp"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    overheard.translate()
     http = Http(settings, clock, patience)
     try:
         yield http

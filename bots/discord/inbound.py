@@ -161,6 +161,7 @@ def _message(data: Json, us: Us, scene: Scene) -> Message | None:
         text=body.text,
         sent_at=made_at(message_id),
         addressed=to_us or kind is ChatKind.DIRECT,
+        for_another=not to_us and _names_another(data, us),
         within=scene.place.guild or "",
         attachments=body.files,
         quote=body.quote,
@@ -220,6 +221,11 @@ def _to_us(data: Json, us: Us, scene: Scene) -> bool:
     if author is not None and author.get("id") == us.id:
         return True
     return names_us(opt(data, "content", str) or "", _known(data, us, scene))
+
+
+def _names_another(data: Json, us: Us) -> bool:
+    """Another bot is mentioned, or replied to."""
+    return any(user.get("bot") is True and user.get("id") != us.id for user in objects(data, "mentions"))
 
 
 def _known(data: Json, us: Us, scene: Scene) -> Known:

@@ -85,6 +85,7 @@ class Intake:
         if channel is None:
             return
         if event == "INTERACTION_CREATE":
+            self._inquiries.replies.comes(data.get("id") if isinstance(data, dict) else None)
             used = Item(what=event, data=data, channel=channel)
             if self._is_held(channel):
                 self._errands.start(self._put_soon(used))
@@ -198,10 +199,16 @@ class Intake:
             if isinstance(one.inbound, Message) and one.opened is None:
                 self._note(one.inbound)
             if one.opened is not None:
-                button = not isinstance(one.inbound, Message)
-                self._errands.start(
-                    self._inquiries.replies.acknowledge(one.opened, button=button, heard=_is_heard(receipt))
-                )
+                self._errands.start(self._see_to(one.opened, receipt, button=not isinstance(one.inbound, Message)))
+
+    async def _see_to(self, opened: Open, receipt: Receipt, *, button: bool) -> None:
+        """Until something is said to it, or, as to one that was closed or merged, nothing will be."""
+        replies, heard = self._inquiries.replies, _is_heard(receipt)
+        await replies.acknowledge(opened, button=button, heard=heard)
+        if heard and not button:
+            with suppress(StoreError):  # then the sign stays for its quarter of an hour
+                await self._desk.settled(receipt.row)
+                await replies.pass_over(opened)
 
     async def _store(self, batch: Sequence[Inbound]) -> Sequence[Receipt]:
         while True:

@@ -15,12 +15,12 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from bots.discord.tables import grid
-from core.delivery.split import is_blank, split, whole_characters
+from core.delivery.split import closed, is_blank, split, whole_characters
 
 LIMIT: Final = 2_000
 """Characters of a message, in code points: https://docs.discord.com/developers/resources/message#create-message."""
 
-_PAIRS: Final = ("||",)
+_PAIRS: Final = ("||", "**", "~~")
 _FENCE: Final = "```"
 _PARTED: Final = "`\u200b``"
 """Three marks that end no fence."""
@@ -47,6 +47,11 @@ def parts(text: str) -> tuple[str, ...]:
     """Source that fits a message each, once rendered; parts of which nothing is seen are left out."""
     found = split(text, LIMIT, lambda part: len(render(part)), _PAIRS)
     return tuple(part for part in found if not is_blank(render(part)))
+
+
+def beginning(source: str) -> str:
+    """What is sent of an answer that grows: what it hides stays hidden before its end has come."""
+    return render(closed(source, _PAIRS))
 
 
 def render(source: str) -> str:

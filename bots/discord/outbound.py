@@ -97,7 +97,7 @@ def described(delivery: Delivery) -> list[dict[str, object]]:
 
 
 def words(delivery: Delivery) -> str:
-    return markup.render(delivery.text)
+    return markup.beginning(delivery.text) if delivery.beginning else markup.render(delivery.text)
 
 
 def _said(delivery: Delivery) -> dict[str, object]:

@@ -1,8 +1,8 @@
 """Answers to what people do with commands and buttons.
 
 https://docs.discord.com/developers/interactions/receiving-and-responding: each is acknowledged within three seconds,
-and can be answered for fifteen minutes after that. What is needed for it is kept here and not over a restart: then an
-answer is a plain message. In a server some answers are for one person only (ephemeral), and then go to the direct chat.
+and can be answered for fifteen minutes after that, also by a later process (`kept`). What comes later is a plain
+message. In a server some answers are for one person only (ephemeral), and then go to the direct chat.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Final
 
 from bots.discord import interactions, outbound
 from bots.discord.http import Http
 from bots.discord.interactions import Token
+from bots.discord.kept import Kept, Waiting
 from bots.discord.reading import is_snowflake
 from bots.discord.sdk import discord
 from bots.discord.trouble import (
@@ -27,7 +29,7 @@ from bots.discord.trouble import (
     code_of,
     in_our_words,
 )
-from core.errors import BotError, Rejected, Unknown
+from core.errors import BotError, NotSent, Rejected, Unknown
 from core.ports import Clock
 from core.vocabulary import Delivery, MessageId
 
@@ -53,27 +55,49 @@ class Open:
     good: bool = False
     filled: bool = False
     """The first answer stands in the place of the waiting sign."""
+    passed_over: bool = False
+    """An answer could not wait for Discord's word, and went another way."""
 
 
 class Replies:
     """All that are open, by id; on the main loop."""
 
-    def __init__(self, line: Http, application: str, clock: Clock) -> None:
+    def __init__(self, line: Http, application: str, kept: Kept, clock: Clock) -> None:
         self._line = line
         self._application = application
+        self._kept = kept
         self._clock = clock
+        self._came: OrderedDict[str, float] = OrderedDict()
+        """When each interaction came, monotonic."""
         self._open: OrderedDict[str, Open] = OrderedDict()
         self._messages: OrderedDict[MessageId, Open] = OrderedDict()
         """Whose answer a message is."""
 
     # taking them in
 
+    async def load(self) -> None:
+        """Those that the last process left. Raises `StoreError`."""
+        now = self._clock.now()
+        for one in await self._kept.load(now - timedelta(seconds=_GOOD_FOR_S)):
+            age_s = max(0.0, (now - one.heard_at).total_seconds())
+            opened = Open(token=one.token, private=one.private, made_s=self._clock.monotonic() - age_s)
+            opened.good, opened.filled = True, one.filled
+            opened.ready.set()
+            self._open[one.token.interaction] = opened
+
+    def comes(self, interaction: object) -> None:
+        """It arrives: from now on Discord's seconds run, however long it waits to be read."""
+        if isinstance(interaction, str):
+            self._came.setdefault(interaction, self._clock.monotonic())
+            while len(self._came) > _MOST:
+                self._came.popitem(last=False)
+
     def expect(self, token: Token, *, private: bool) -> Open:
-        """One arrives. Before it is stored, since its answer may come as soon as it is."""
+        """Before it is stored, since its answer may come as soon as it is."""
         known = self._open.get(token.interaction)
         if known is not None:
             return known
-        opened = Open(token=token, private=private, made_s=self._clock.monotonic())
+        opened = Open(token=token, private=private, made_s=self._came_s(token))
         self._open[token.interaction] = opened
         while len(self._open) > _MOST:
             self._open.popitem(last=False)
@@ -88,20 +112,44 @@ class Replies:
         flags = outbound.EPHEMERAL if opened.private else 0
         body: dict[str, object] = {"type": _LATER_SAME} if button else {"type": _LATER, "data": {"flags": flags}}
         try:
+            if heard and not button:
+                await self._keep(opened)
             await self.call_back(opened.token, body)
             opened.good = True
             opened.filled = button
-            if not heard and not button:
+            if not button and (not heard or opened.passed_over):
                 await self._clear_away(opened)
         except BotError:  # too late, or no network: what answers it is a plain message
-            self._open.pop(opened.token.interaction, None)
+            await self._let_go(opened)
         finally:
             opened.ready.set()
 
+    async def _keep(self, opened: Open) -> None:
+        heard_at = self._clock.now() - timedelta(seconds=self._clock.monotonic() - opened.made_s)
+        one = Waiting(token=opened.token, private=opened.private, filled=opened.filled, heard_at=heard_at)
+        await self._kept.put(one)
+
+    async def _let_go(self, opened: Open) -> None:
+        self._open.pop(opened.token.interaction, None)
+        await self._kept.drop(opened.token.interaction)
+
+    async def _fill(self, opened: Open) -> None:
+        """The waiting sign is gone. What follows it is for somebody alone, or a plain message."""
+        if opened.filled:
+            return
+        opened.filled = True
+        if opened.private:
+            await self._keep(opened)
+        else:
+            await self._kept.drop(opened.token.interaction)
+
     async def call_back(self, token: Token, body: object) -> None:
-        """The first answer, tried twice: Discord takes only one. Raises `BotError`."""
+        """The first answer, tried twice: Discord takes only one, and none after its three seconds. Raises
+        `BotError`."""
         path = f"/interactions/{token.interaction}/{token.secret}/callback"
         for attempt in range(_TRIES):
+            if self._clock.monotonic() - self._came_s(token) > _ACKNOWLEDGED_WITHIN_S:
+                raise NotSent("too late to acknowledge it")
             try:
                 with in_our_words():
                     await self._line.whisper("POST", path, body)
@@ -113,12 +161,18 @@ class Replies:
             else:
                 break
 
+    async def pass_over(self, opened: Open) -> None:
+        """Nothing is said to it any more: its sign goes, if that still stands."""
+        if opened.good and not opened.filled and self._lasts(opened):
+            await self._clear_away(opened)
+
     async def _clear_away(self, opened: Open) -> None:
         """Nobody answers: the waiting sign goes. Where that fails, an answer takes its place."""
         try:
             with in_our_words():
                 await self._line.whisper("DELETE", self._path(opened, "/messages/@original"), None)
             opened.filled = True
+            await self._kept.drop(opened.token.interaction)
         except BotError:
             return
 
@@ -153,9 +207,9 @@ class Replies:
         except BotError as trouble:
             if code_of(trouble) not in _GONE:
                 raise
-            self._open.pop(opened.token.interaction, None)
+            await self._let_go(opened)
             return None
-        opened.filled = True
+        await self._fill(opened)
         message = told.get("id") if isinstance(told, dict) else None
         if not isinstance(message, str) or not is_snowflake(message):
             raise Unknown("the answer names no message")
@@ -199,8 +253,12 @@ class Replies:
             async with asyncio.timeout(_ACKNOWLEDGED_WITHIN_S + 1.0):
                 await opened.ready.wait()
         except TimeoutError:
+            opened.passed_over = True
             return False
         return opened.good and self._lasts(opened)
+
+    def _came_s(self, token: Token) -> float:
+        return self._came.get(token.interaction, self._clock.monotonic())
 
     def _lasts(self, opened: Open) -> bool:
         return self._clock.monotonic() - opened.made_s < _GOOD_FOR_S

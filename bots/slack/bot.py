@@ -105,6 +105,10 @@ class SlackBot:
     async def typing(self, address: Address) -> None:
         await self._aside(lambda live: live.sender.typing(address))
 
+    def shows_work(self, address: Address) -> bool:
+        """Slack shows a status in threads alone."""
+        return address.thread is not None
+
     async def working(self, address: Address, doing: str) -> None:
         await self._aside(lambda live: live.sender.working(address, doing))
 

@@ -3,18 +3,18 @@
 Slack tries for six minutes to hand something over, then no more. So at the start and after each gap every place is
 asked for what was said there since, until Slack gives it or refuses that place for good; bounded in age by the desk and
 in number by the configuration. What is found goes on place by place, and a place where somebody speaks just now comes
-first. How far back it goes is written down until all is stored, so that a process that ends meanwhile leaves nothing
-behind. The desk drops what it has.
+first. Nobody waits for ever: where Slack fails for two minutes, what was said there goes on without what came before
+it, which is asked for all the same. How far back it goes is written down until all is stored, so that a process that
+ends meanwhile leaves nothing behind. The desk drops what it has.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from datetime import datetime, timedelta
-from itertools import chain
 from typing import Final, TypeVar
 
 from bots.slack.history import Found, History, Place
@@ -34,6 +34,8 @@ _MOST_OTHERS: Final = 500
 _AT_ONCE: Final = 4
 _ROOM: Final = 200
 """No more is read while so much of it waits to be stored."""
+_LONGEST_S: Final = 120.0
+"""So long Slack may fail to give the past before that is told, and before nobody waits for it any more."""
 _NOTE: Final = "behind since"
 
 
@@ -51,6 +53,8 @@ class CatchingUp:
         """The desk told where people talk with us."""
         self.completed: Callable[[Message], Awaitable[Message]] | None = None
         """A message with what is to be looked up for it."""
+        self.on_missing: Callable[[bool], None] = lambda missing: None
+        """Whether Slack has failed to give some of the past for long."""
         self._gaps: list[datetime | None] = []
         self._since: datetime | None = None
         self._most = 0
@@ -61,6 +65,9 @@ class CatchingUp:
         self._left: dict[Place, list[Message]] = {}
         self._read: set[Place] = set()
         self._put_off: set[Place] = set()
+        self._overdue: set[Place] = set()
+        """Where nobody waits for the past any more."""
+        self._unlisted = False
         self._everywhere = False
         self._planned = True
         self._listed = True
@@ -77,6 +84,7 @@ class CatchingUp:
         self._planned = self._listed = False
         self._read.clear()
         self._put_off.clear()
+        self._overdue.clear()
         self._gap.set()
         self._move()
 
@@ -84,8 +92,9 @@ class CatchingUp:
         """Until cancelled. `most` messages in each place; `groups`: channels where we may be mentioned, or a team."""
         self._most = most
         async with asyncio.TaskGroup() as parts:
+            parts.create_task(self._work(self._next_wanted))
             for _ in range(_AT_ONCE):
-                parts.create_task(self._work())
+                parts.create_task(self._work(self._next))
             while True:
                 await self._gap.wait()
                 self._gap.clear()
@@ -102,14 +111,23 @@ class CatchingUp:
     def is_behind(self, place: Place) -> bool:
         """May something have been said there that is still to be read?"""
         chat = Place(chat=place.chat)
-        return self._is_open(place) or self._is_open(chat) or self._may_be_new(chat)
+        waited_for = {chat, place} - self._overdue
+        return any(map(self._is_open, waited_for)) or (chat in waited_for and self._may_be_new(chat))
 
     async def caught_up(self, place: Place) -> None:
-        """Once all is read there, or Slack refused it for good; it is read next."""
+        """Once all is read there, or Slack refused it for good, or does not give it for long; it is read next."""
         chat = Place(chat=place.chat)
         self._wanted.update({chat: None, place: None})
+        self._move()
+        rounds, until_s = -1, 0.0
         try:
             while self.is_behind(place):
+                if rounds != self._rounds:
+                    rounds, until_s = self._rounds, self._clock.monotonic() + _LONGEST_S
+                elif self._clock.monotonic() >= until_s:
+                    _LOG.warning("slack's history is not waited for any longer", extra={"chat": place.chat})
+                    self._overdue.update((chat, place))
+                    return
                 if self._planned and self._may_be_new(chat):
                     self._add(chat)
                 await self._moving()
@@ -166,12 +184,15 @@ class CatchingUp:
             except (Rejected, ChatDead) as refusal:
                 self._refused = True
                 _LOG.warning("slack does not tell of its conversations", extra={"kind": kind, "why": str(refusal)})
+                self._tell(unlisted=False)
                 return
             except BotError as trouble:
                 _LOG.warning("slack's conversations are asked for again", extra={"kind": kind, "why": str(trouble)})
+                self._tell(unlisted=True)
                 if self._gap.is_set():
                     return
             else:
+                self._tell(unlisted=False)
                 return
 
     async def _add_all(self, kind: str) -> None:
@@ -186,11 +207,11 @@ class CatchingUp:
 
     # reading
 
-    async def _work(self) -> None:
+    async def _work(self, next_one: Callable[[], Place | None]) -> None:
         while True:
-            await self._until(lambda: self._next() is not None)
+            await self._until(lambda: next_one() is not None)
             await self._intake.kept(_ROOM)
-            place = self._next()
+            place = next_one()
             if place is None:
                 continue
             del self._due[place]
@@ -199,14 +220,20 @@ class CatchingUp:
                 await self._look_into(place)
             finally:
                 self._under_way.remove(place)
+                self._tell(unlisted=self._unlisted)
                 self._move()
 
     def _next(self) -> Place | None:
+        return self._next_wanted() or self._first(self._due)
+
+    def _next_wanted(self) -> Place | None:
+        return self._first(place for place in self._wanted if place in self._due and place not in self._put_off)
+
+    def _first(self, places: Iterable[Place]) -> Place | None:
         """A thread comes after its channel, which may tell that nothing was said there, if that is to be had."""
         if self._since is None:
             return None
-        first = (place for place in self._wanted if place in self._due and place not in self._put_off)
-        for place in chain(first, self._due):
+        for place in places:
             chat = Place(chat=place.chat)
             waits = place in self._under_way or chat in self._under_way
             if not waits and (place == chat or chat not in self._due or chat in self._put_off):
@@ -217,10 +244,11 @@ class CatchingUp:
         """A place that is not to be had now waits behind the others."""
         rounds, oldest = self._rounds, self._desk.oldest
         if self._planned_at <= oldest:  # what was missed is not acted on any more
-            self._read.add(place)
+            self._has_read(place)
             return
         try:
-            found = await self._history.since(place, max(self._since or oldest, oldest), self._most)
+            since = max(self._since or oldest, oldest)
+            found = await self._history.since(place, since, self._most, lambda: place in self._wanted)
         except (Rejected, ChatDead) as refusal:
             self._refused = self._refused or isinstance(refusal, Rejected)
             _LOG.warning("slack's history is not to be had", extra={"chat": place.chat, "why": str(refusal)})
@@ -233,9 +261,19 @@ class CatchingUp:
         self._left.pop(place, None)
         await self._hand_on(place, found)
         if rounds == self._rounds:
-            self._read.add(place)
+            self._has_read(place)
         else:
             self._due.setdefault(place)
+
+    def _has_read(self, place: Place) -> None:
+        self._read.add(place)
+        self._put_off.discard(place)
+        self._overdue.discard(place)
+
+    def _tell(self, *, unlisted: bool) -> None:
+        self._unlisted = unlisted
+        late = (self._clock.now() - self._planned_at).total_seconds() >= _LONGEST_S
+        self.on_missing(late and (unlisted or bool(self._put_off)))
 
     async def _hand_on(self, place: Place, found: Found) -> None:
         """What begins a thread, or is shown beside it, goes on with what else was said there."""
@@ -248,7 +286,7 @@ class CatchingUp:
             self._add(one)
         for thread in found.still:
             self._due.pop(_in(place, thread), None)
-            self._read.add(_in(place, thread))
+            self._has_read(_in(place, thread))
         self._intake.offer([await self.completed(one) for one in now] if self.completed is not None else now)
 
     async def _end(self) -> None:

@@ -40,6 +40,8 @@ _LABEL: Final = 70
 _ANYWHERE: Final = frozenset({"help", "sessions", "version", "whoami"})
 """Commands that are about no conversation."""
 _NO_WORD: Final = frozenset({"stranger", "blocked"})
+Subject = Address | Sequence[tuple[Address, str]]
+"""What a command is about; or several such with what is talked about there, or none."""
 
 
 @dataclass(slots=True)
@@ -86,27 +88,33 @@ class Commands:
         command = interactions.command(payload, self._us, {})
         if command is None:
             return Meant()
-        here = Address(bot=self._us.bot, chat=ChatId(command.chat))
+        here, until_s = Address(bot=self._us.bot, chat=ChatId(command.chat)), self._line.soon_s()
         try:
-            async with asyncio.timeout(self._line.patience.aside_s):
+            async with self._line.aside(until_s):
                 here = await self._here(command)
                 heard = await self._desk.hears(self._asker(command, here))
         except (BotError, StoreError, TimeoutError):
             return Meant(answer=ephemeral(words.NOT_NOW))
         if not heard:
             return Meant(message=self._message(command.id, here, command))
-        names = await self._people.names(interactions.people(payload))
-        return await self._placed(interactions.command(payload, self._us, names) or command, here)
+        names, place = await asyncio.gather(
+            self._people.names(interactions.people(payload), until_s), self._where(command, here, until_s)
+        )
+        return self._placed(interactions.command(payload, self._us, names) or command, here, place)
 
-    async def _placed(self, command: Command, here: Address) -> Meant:
-        place: Address | Sequence[tuple[Address, str]] = here
-        if here.chat.startswith("D") or command.name not in _ANYWHERE:
-            try:
-                async with asyncio.timeout(self._line.patience.aside_s):
-                    place = await self._place(command, here)
-            except (BotError, StoreError, TimeoutError):
-                if not here.chat.startswith("D") and not self._is_private(command.name):
-                    return Meant(answer=ephemeral(words.NOT_NOW))
+    async def _where(self, command: Command, here: Address, until_s: float) -> Subject | None:
+        """What the command is about; None where that is not to be had in time, though it must be known."""
+        if not here.chat.startswith("D") and command.name in _ANYWHERE:
+            return here
+        try:
+            async with self._line.aside(until_s):
+                return await self._place(command, here)
+        except (BotError, StoreError, TimeoutError):
+            return here if here.chat.startswith("D") or self._is_private(command.name) else None
+
+    def _placed(self, command: Command, here: Address, place: Subject | None) -> Meant:
+        if place is None:
+            return Meant(answer=ephemeral(words.NOT_NOW))
         if not isinstance(place, Address):
             if len(place) > 1:
                 return Meant(answer=self._ask(command, place))
@@ -145,8 +153,7 @@ class Commands:
         kind = ChatKind.DIRECT if here.chat.startswith("D") else ChatKind.GROUP
         return Principal(address=here, kind=kind, sender=command.sender, within=self._us.team)
 
-    async def _place(self, command: Command, here: Address) -> Address | Sequence[tuple[Address, str]]:
-        """The place; or several with what they are about, or none."""
+    async def _place(self, command: Command, here: Address) -> Subject:
         haunts = await self._desk.haunts(self._us.bot, _HAUNTS)
         if here.chat.startswith("D"):
             latest = next((one.address for one in haunts if one.address.chat == here.chat), None)

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Final
 
 from bots.slack import files, threads
@@ -65,13 +66,13 @@ class Completion:
             return said
         return replace(said, quote=found.quote, attachments=(*said.attachments, *found.attachments))
 
-    async def with_files(self, said: Message) -> Message:
+    async def with_files(self, said: Message, until_s: float = inf) -> Message:
         """Of files that another organization shares an event names the id alone
         (https://docs.slack.dev/apis/slack-connect). For whoever is heard; what Slack does not tell, stays."""
         if all(file.name or file.media_type for file in said.attachments) or not await self._is_heard(said):
             return said
         try:
-            async with asyncio.timeout(self._line.patience.aside_s):
+            async with self._line.aside(until_s):
                 told = await asyncio.gather(*(files.told(self._line, file) for file in said.attachments))
         except TimeoutError:
             return said

@@ -1,8 +1,9 @@
 """Asking Slack for what must be had, however long it takes: one gate for each method, shared by all who ask.
 
-A gate lets so many calls through that others find room beside them. Once Slack refuses or does not answer, it is shut
-for all, for as long as Slack says or for a growing while, and then one call tries first. While the connection is lost
-nobody waits here by the clock: that is for the sockets to sit out, and a call goes on when they are back.
+A gate lets so many calls through that others find room beside them, and keeps some of them for what a person waits
+for. Once Slack refuses or does not answer, it is shut for all, for as long as Slack says or for a growing while, and
+then one call tries first. While the connection is lost nobody waits here by the clock: that is for the sockets to sit
+out, and a call goes on when they are back.
 """
 
 from __future__ import annotations
@@ -23,6 +24,14 @@ _AT_ONCE: Final = 40
 _EVERY_S: Final = 60.0 / 45
 """Slack lets a method of tier 3 be called some 50 times in a minute, all at once if need be
 (https://docs.slack.dev/apis/web-api/rate-limits): less than that, so that what people wait for is let through too."""
+_RESERVE: Final = 15
+"""So many of those at once are for calls that somebody waits for."""
+_SOON_S: Final = 1e-6
+
+
+def at_leisure() -> bool:
+    """Nobody waits for it."""
+    return False
 
 
 class Presence:
@@ -65,14 +74,16 @@ class Gates:
         self._presence = presence
         self._gates: dict[str, _Gate] = {}
 
-    async def call(self, method: str, arguments: Json, *, telling: bool = False) -> dict[str, Any]:
+    async def call(
+        self, method: str, arguments: Json, *, telling: bool = False, urgent: Callable[[], bool] = at_leisure
+    ) -> dict[str, Any]:
         """As `Line.call`. Sits out what Slack calls too much; raises every other `BotError`, and the next call of that
-        method waits then."""
+        method waits then. `urgent`: does somebody wait for it by now?"""
         gate = self._gates.get(method)
         if gate is None:
             clock = self._line.clock
             gate = self._gates[method] = _Gate(clock, Waits(clock, self._random), self._presence)
-        return await gate.through(lambda: self._line.tried(method, arguments, telling=telling))
+        return await gate.through(lambda: self._line.tried(method, arguments, telling=telling), urgent)
 
 
 class _Gate:
@@ -86,10 +97,12 @@ class _Gate:
         self._until_s = 0.0
         self._paced_s = 0.0
 
-    async def through(self, call: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+    async def through(
+        self, call: Callable[[], Awaitable[dict[str, Any]]], urgent: Callable[[], bool]
+    ) -> dict[str, Any]:
         while True:
             await self._presence.there()
-            await self._pace()
+            await self._pace(urgent)
             with suppress(FloodWait):
                 return await (self._reopened(call) if self._shut else self._watched(call))
 
@@ -137,9 +150,13 @@ class _Gate:
         self._until_s = max(self._until_s, self._clock.monotonic() + wait_s)
         self._shut, self._silent = True, silent
 
-    async def _pace(self) -> None:
+    async def _pace(self, urgent: Callable[[], bool]) -> None:
+        """What waits here may become urgent."""
+        while (wait_s := self._wait_s(_AT_ONCE if urgent() else _AT_ONCE - _RESERVE)) > _SOON_S:
+            await self._clock.sleep(min(wait_s, _EVERY_S))
+        self._paced_s = max(self._paced_s, self._clock.monotonic()) + _EVERY_S
+
+    def _wait_s(self, at_once: int) -> float:
+        """Until there is room for one more."""
         now_s = self._clock.monotonic()
-        self._paced_s = max(self._paced_s, now_s) + _EVERY_S
-        wait_s = self._paced_s - now_s - _AT_ONCE * _EVERY_S
-        if wait_s > 0:
-            await self._clock.sleep(wait_s)
+        return max(self._paced_s, now_s) - now_s - (at_once - 1) * _EVERY_S

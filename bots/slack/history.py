@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from bots.slack import inbound
-from bots.slack.gates import Gates
+from bots.slack.gates import Gates, at_leisure
 from bots.slack.inbound import Account
 from bots.slack.people import People
 from core.fields import Json, Unreadable, records
@@ -65,13 +65,15 @@ class History:
                 return
             arguments = {**arguments, "cursor": cursor}
 
-    async def since(self, place: Place, since: datetime, most: int) -> Found:
+    async def since(self, place: Place, since: datetime, most: int, urgent: Callable[[], bool] = at_leisure) -> Found:
         """The newest `most` messages that there are after that moment."""
-        raw = await (self._thread if place.thread is not None else self._channel)(place, since.timestamp(), most)
+        read = self._thread if place.thread is not None else self._channel
+        raw = await read(place, since.timestamp(), most, urgent)
         recent = sorted((one for one in raw if _is_after(one, since.timestamp())), key=lambda one: str(one["ts"]))
         spoken = [one for one in recent[-most:] if self._said(one, {}) is not None]
-        names = await self._people.names({user for one in spoken for user in inbound.people(one)})
-        messages = (self._said(one, names) for one in spoken)
+        people = {user for one in spoken for user in inbound.people(one)}
+        names = await self._people.names(people)
+        messages = (self._said(one, names, self._people.bots(people)) for one in spoken)
         said = tuple({one.message: one for one in messages if one is not None}.values())
         if place.thread is not None:
             return Found(said=said)
@@ -82,40 +84,40 @@ class History:
             still=frozenset(thread for thread, went_on in threads.items() if not went_on),
         )
 
-    async def _channel(self, place: Place, oldest: float, most: int) -> list[Json]:
+    async def _channel(self, place: Place, oldest: float, most: int, urgent: Callable[[], bool]) -> list[Json]:
         """The newest come first. Of a channel one page at least, since an older message of it may have got replies."""
         direct = place.chat.startswith("D")
         arguments: dict[str, object] = {"channel": place.chat, "limit": _PAGE}
         arguments |= {"oldest": f"{oldest:.6f}"} if direct else {}
         found: list[Json] = []
-        async for page in self._pages("conversations.history", arguments):
+        async for page in self._pages("conversations.history", arguments, urgent):
             found += [{**one, "channel": place.chat} for one in page]
             if len(found) >= most or not all(_is_after(one, oldest) for one in page):
                 break
         return found
 
-    async def _thread(self, place: Place, oldest: float, most: int) -> list[Json]:
+    async def _thread(self, place: Place, oldest: float, most: int, urgent: Callable[[], bool]) -> list[Json]:
         """The oldest come first, so that the newest are on the last page. The first message always comes along."""
         arguments = {"channel": place.chat, "ts": place.thread, "oldest": f"{oldest:.6f}", "limit": _PAGE}
         found: list[Json] = []
-        async for page in self._pages("conversations.replies", arguments):
+        async for page in self._pages("conversations.replies", arguments, urgent):
             found = [*found, *({**one, "channel": place.chat} for one in page)][-most - _PAGE :]
         return found
 
-    async def _pages(self, method: str, arguments: Json) -> AsyncIterator[list[Json]]:
+    async def _pages(self, method: str, arguments: Json, urgent: Callable[[], bool]) -> AsyncIterator[list[Json]]:
         for _ in range(_MOST_PAGES):
-            answer = await self._gates.call(method, arguments)
+            answer = await self._gates.call(method, arguments, urgent=urgent)
             yield records(answer.get("messages"))
             cursor = cursor_of(answer)
             if not cursor:
                 return
             arguments = {**arguments, "cursor": cursor}
 
-    def _said(self, one: Json, names: Mapping[str, str]) -> Message | None:
+    def _said(self, one: Json, names: Mapping[str, str], bots: Collection[str] = frozenset()) -> Message | None:
         """What is said to us, as far as that is to be seen here."""
         us = self._us()
         try:
-            said = inbound.message(one, us, names, app=us.app)
+            said = inbound.message(one, us, names, bots, app=us.app)
         except Unreadable as problem:
             _LOG.warning("a message of slack's history is unreadable", extra={"why": str(problem)})
             return None

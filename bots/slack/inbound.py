@@ -6,7 +6,7 @@ A message that mentions us comes as `message` and as `app_mention`, in either or
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -108,8 +108,11 @@ def people(event: Json) -> set[str]:
     return {*found, *filter(None, [an_id(said.get("user"))])}
 
 
-def read(payload: object, us: Account, names: Mapping[str, str]) -> Inbound | None:
-    """What the event means to us: None if nothing, `Malformed` if it can't be read. `names` are people's, by id."""
+def read(
+    payload: object, us: Account, names: Mapping[str, str], bots: Collection[str] = frozenset()
+) -> Inbound | None:  # fmt: skip
+    """What the event means to us: None if nothing, `Malformed` if it can't be read. `names` are people's, by id; `bots`
+    are the ids of those that are none."""
     event = event_of(payload)
     if not isinstance(payload, dict) or event.get("type") not in (*SPOKEN, MOVED):
         return None
@@ -118,7 +121,7 @@ def read(payload: object, us: Account, names: Mapping[str, str]) -> Inbound | No
             return _moved(event, us)
         if event.get("subtype") == "message_changed":
             return _edit(event, us, names)
-        return message(event, us, names, app=opt(payload, "api_app_id", str) or us.app)
+        return message(event, us, names, bots, app=opt(payload, "api_app_id", str) or us.app)
     except Unreadable as problem:
         number = payload.get("event_id")
         if not isinstance(number, str) or not _ID.fullmatch(number):
@@ -132,7 +135,9 @@ def _moved(event: Json, us: Account) -> Moved:
     return Moved(event=EventId(f"moved:{old}:{new}"), address=Address(bot=us.bot, chat=ChatId(old)), to=ChatId(new))
 
 
-def message(event: Json, us: Account, names: Mapping[str, str], *, app: str = "") -> Message | None:
+def message(
+    event: Json, us: Account, names: Mapping[str, str], bots: Collection[str] = frozenset(), *, app: str = ""
+) -> Message | None:  # fmt: skip
     """A message as an event brings it, or a method that lists them (then with `channel` put in). None: not said to us,
     or by us. Raises `Unreadable`."""
     if (opt(event, "subtype", str) or "") not in _SAID or is_own(event, us, app):
@@ -152,6 +157,7 @@ def message(event: Json, us: Account, names: Mapping[str, str], *, app: str = ""
         text=storable(text),
         sent_at=moment(place.message),
         addressed=place.kind is ChatKind.DIRECT or place.named,
+        for_another=not place.named and not tokens.people_in(wording.words(event)).isdisjoint(bots),
         within=us.team,
         attachments=attachments,
         quote=quote,

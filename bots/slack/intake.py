@@ -1,11 +1,11 @@
-"""What Slack hands over, on its way into the desk: in order of arrival, stored first, acknowledged then."""
+"""What Slack hands over, on its way into the desk: in order of arrival in each place, stored before acknowledged."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -14,11 +14,12 @@ from bots.slack.envelopes import ANSWER_S, Envelope
 from bots.slack.history import Place
 from bots.slack.inbound import event_of
 from bots.slack.recent import Recent
+from bots.slack.voice import Voice
 from bots.slack.waits import Waits
 from core.errors import StoreError
 from core.fields import Json
 from core.ports import Clock, Desk
-from core.vocabulary import BotName, Inbound, Message, Receipt
+from core.vocabulary import Inbound, Message, Receipt
 
 _LOG: Final = logging.getLogger(__name__)
 _BATCH: Final = 50
@@ -36,30 +37,29 @@ _STORE_REFUSES: Final = "the store takes no messages; they wait at Slack"
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
     """What an envelope means. `answer` says what goes out with the acknowledgement, given the receipt if there is an
-    inbound. Not `ours`: another installation's, and not ours to acknowledge."""
+    inbound."""
 
     inbound: Inbound | None = None
     answer: Callable[[Receipt | None], Json | None] = lambda receipt: None
-    ours: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Item:
     """`envelopes` grows while Slack hands the same over again, and is empty for what was fetched. `at` is Slack's time
-    of it, of one length, so that it sorts as text; "" for what is no event."""
+    of it, of one length, so that it sorts as text; "" for what is no event. `places`: where later ones wait for it."""
 
     envelopes: list[Envelope]
-    reading: Awaitable[Reading]
+    reading: asyncio.Future[Reading]
     at: str
-    place: Place | None = None
+    places: frozenset[Place] = frozenset()
 
 
 class Intake:
     """For one `run`."""
 
-    def __init__(self, name: BotName, desk: Desk, clock: Clock, waits: Waits) -> None:
-        self._name = name
+    def __init__(self, desk: Desk, voice: Voice, clock: Clock, waits: Waits) -> None:
         self._desk = desk
+        self._voice = voice
         self._clock = clock
         self._waits = waits
         self._live: deque[_Item] = deque()
@@ -74,9 +74,10 @@ class Intake:
         self.on_room: Callable[[datetime], None] = lambda since: None
         """There is room again; what came since then was left to Slack, because there was too much at once."""
 
-    def hear(self, envelope: Envelope, reading: Awaitable[Reading], place: Place | None = None) -> None:
-        """In its place in the order, though its reading may take a moment."""
-        item = _Item(envelopes=[envelope], reading=reading, at=_sent_at(envelope), place=place)
+    def hear(self, envelope: Envelope, reading: asyncio.Future[Reading], places: Sequence[Place] = ()) -> None:
+        """In its place in the order of those places, though its reading may take a moment."""
+        item = _Item(envelopes=[envelope], reading=reading, at=_sent_at(envelope), places=frozenset(places))
+        reading.add_done_callback(lambda _: self._moved.set())
         if envelope.event_id:
             self._under_way[envelope.event_id] = item
         self._live.append(item)
@@ -129,22 +130,25 @@ class Intake:
     async def run(self) -> None:
         """Until cancelled."""
         while True:
-            if self._is_ready():
+            if not self._held and any(item.reading.done() for item in self._live):
                 await self._gathered()
-                await self._take(self._taken())
-            else:
-                self._moved.clear()
-                await self._moved.wait()
-
-    def _is_ready(self) -> bool:
-        return not self._held and any(item.place not in self._held_places for item in self._live)
+                if taken := self._taken():
+                    await self._take(taken)
+                    continue
+            self._moved.clear()
+            await self._moved.wait()
 
     def _taken(self) -> list[_Item]:
-        """The first that wait for nothing."""
+        """The first that wait for nothing: neither to be understood, nor for what was said before in the same place."""
         taken: list[_Item] = []
         left: deque[_Item] = deque()
+        waiting = set(self._held_places)
         for item in self._live:
-            (left if len(taken) == _BATCH or item.place in self._held_places else taken).append(item)
+            if len(taken) < _BATCH and item.reading.done() and waiting.isdisjoint(item.places):
+                taken.append(item)
+            else:
+                left.append(item)
+                waiting |= item.places
         self._live = left
         return taken
 
@@ -159,13 +163,12 @@ class Intake:
         self._live = deque(item for _, item in sorted(keyed, key=lambda pair: pair[0]))
 
     async def _take(self, items: Sequence[_Item]) -> None:
-        read = [(await item.reading, item) for item in items]
+        read = [(item.reading.result(), item) for item in items]
         receipts = await self._store([(reading.inbound, item) for reading, item in read])
         for (reading, item), receipt in zip(read, receipts, strict=True):
             if item.envelopes:
                 self._under_way.pop(item.envelopes[0].event_id, None)
-            if reading.ours:
-                await self._acknowledge(item, reading.answer(receipt))
+            await self._acknowledge(item, reading.answer(receipt))
         if self._overflowed_at is not None and len(self._live) < _BATCH:
             since, self._overflowed_at = self._overflowed_at, None
             self.on_room(since)
@@ -194,12 +197,12 @@ class Intake:
                 receipts = await self._desk.receive(batch)
             except StoreError as trouble:
                 wait_s = self._waits.next_s()
-                self._desk.health.degraded(self._name, _STORE_REFUSES)
-                _LOG.warning("slack's messages wait", extra={"bot": self._name, "why": type(trouble).__name__})
+                self._voice.down(_STORE_REFUSES)
+                _LOG.warning("slack's messages wait", extra={"why": type(trouble).__name__})
                 await self._clock.sleep(wait_s)
             else:
                 self._waits.worked()
-                self._desk.health.up(self._name)
+                self._voice.up()
                 return receipts
         return ()
 

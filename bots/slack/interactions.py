@@ -116,6 +116,20 @@ def interaction(payload: Json, us: Account, names: Mapping[str, str]) -> Pressed
         return None
 
 
+def is_about_own(payload: Json, us: Account) -> bool:
+    """Is it a button under our message, or in our view? Then it is ours, whoever presses it, and wherever."""
+    said, view = payload.get("message"), payload.get("view")
+    ours = isinstance(said, dict) and said.get("user") == us.user
+    shown = isinstance(view, dict) and bool(us.bot_id) and view.get("bot_id") == us.bot_id
+    return payload.get("type") == "block_actions" and (ours or shown)
+
+
+def is_ours(payload: Json, us: Account) -> bool:
+    """Did it happen in our workspace, as far as it tells?"""
+    team = payload.get("team")
+    return not isinstance(team, dict) or team.get("id") == us.team
+
+
 def people(payload: Json) -> set[str]:
     """The ids of those whose names are wanted to read it."""
     user, said = payload.get("user"), payload.get("message")

@@ -9,6 +9,7 @@ import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -42,6 +43,9 @@ class Patience:
     ping_s: float = 15.0
     aside_s: float = 1.5
     """For what an event can be understood without."""
+    prompt_s: float = 2.0
+    """For all that is looked up while a person waits for a command or a press to be acknowledged, which Slack wants
+    within three seconds (https://docs.slack.dev/interactivity/handling-user-interaction#acknowledgment_response)."""
 
 
 PATIENCE: Final = Patience()
@@ -113,6 +117,16 @@ class Line:
         if not isinstance(address, str) or urlsplit(address).scheme not in {"ws", "wss"}:
             raise Unknown("Slack names no address for a socket")
         return address
+
+    # how long
+
+    def soon_s(self) -> float:
+        """When somebody is to have been acknowledged who begins to wait now; of the loop's time."""
+        return asyncio.get_running_loop().time() + self.patience.prompt_s
+
+    def aside(self, until_s: float = inf) -> asyncio.Timeout:
+        """A block for what one can do without, which ends by then."""
+        return asyncio.timeout_at(min(until_s, asyncio.get_running_loop().time() + self.patience.aside_s))
 
     def _keep_waiting(self, place: tuple[str, str]) -> None:
         left_s = self._until.get(place, 0.0) - self.clock.monotonic()

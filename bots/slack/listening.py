@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-from bots.slack import inbound, interactions, words
+from bots.slack import inbound, interactions, siblings, words
 from bots.slack.catching_up import MOST_HAUNTS, CatchingUp
 from bots.slack.commands import Commands, ephemeral, refused
 from bots.slack.completing import Completion
@@ -26,6 +26,7 @@ from bots.slack.line import Line
 from bots.slack.people import People
 from bots.slack.recent import Recent
 from bots.slack.sockets import Sockets
+from bots.slack.voice import Voice
 from bots.slack.waits import Waits, patiently
 from bots.slack.welcome import Welcome
 from config.bots import SlackSettings
@@ -57,14 +58,19 @@ _NOTICE_S: Final = 1.0
 """When a call breaks off because the connection is lost, the sockets show it within so many real seconds."""
 _LOOK_S: Final = 300.0
 """How often it is asked whether the token still holds, where no socket tells."""
+_MISSING: Final = "Slack does not give all that was said while nobody listened; it is asked again"
+_FOR_MORE_S: Final = 1.0
+"""Of the time for a press that is left when a name is looked up that one can do without."""
 _MOST_PRESSES: Final = 256
 
 
 class Listener:
-    """`sockets.Ear`. Lives as long as its `listen`."""
+    """`sockets.Ear` and `siblings.Sibling`. Lives as long as its `listen`."""
 
     def __init__(self, settings: SlackSettings, line: Line, desk: Desk, random: Random, us: Account) -> None:
         self.us = us
+        secret = settings.signing_secret if settings.mode == "http" else None
+        self.secret = secret.reveal() if secret is not None else ""
         self.people = People(line)
         self.commands = Commands(line, self.people, us, desk)
         self._welcome = Welcome(line, desk, self._asker)
@@ -73,7 +79,8 @@ class Listener:
         self._line = line
         self._desk = desk
         self._random = random
-        self._intake = Intake(us.bot, desk, line.clock, Waits(line.clock, random))
+        self._voice = Voice(us.bot, desk.health)
+        self._intake = Intake(desk, self._voice, line.clock, Waits(line.clock, random))
         self._intake.on_room = self._catch_up
         self._presence = Presence(_NOTICE_S)
         history = History(Gates(line, random, self._presence), self.people, lambda: self.us)
@@ -81,6 +88,7 @@ class Listener:
         self._missed = CatchingUp(us.bot, desk, self._intake, history, line.clock, waits)
         self._completion = Completion(line, self.people, desk, lambda: self.us)
         self._missed.on_haunts = self._completion.know
+        self._missed.on_missing = lambda missing: self._voice.missing(_MISSING if missing else "")
         self._missed.completed = self._completion.completed
         self._spawned: set[asyncio.Task[object]] = set()
         self._away_since: datetime | None = None
@@ -91,18 +99,22 @@ class Listener:
         """Until cancelled. Raises `BotRejected`."""
         self._intake.hold(self._settings.catch_up > 0)
         try:
-            async with asyncio.TaskGroup() as parts:
-                parts.create_task(self._watch_refusal())
-                parts.create_task(self._intake.run())
-                if self._settings.catch_up > 0:
-                    parts.create_task(self._missed.run(self._settings.catch_up, self._settings.groups))
-                parts.create_task(self._serve(door) if door is not None else self._listen_to_sockets())
+            with siblings.listening(self):
+                await self._listen(door)
         except ExceptionGroup as faults:
             raise faults.exceptions[0] from None
         finally:
             for task in self._spawned:
                 task.cancel()
             await asyncio.gather(*self._spawned, return_exceptions=True)
+
+    async def _listen(self, door: Door | None) -> None:
+        async with asyncio.TaskGroup() as parts:
+            parts.create_task(self._watch_refusal())
+            parts.create_task(self._intake.run())
+            if self._settings.catch_up > 0:
+                parts.create_task(self._missed.run(self._settings.catch_up, self._settings.groups))
+            parts.create_task(self._serve(door) if door is not None else self._listen_to_sockets())
 
     async def _watch_refusal(self) -> None:
         await asyncio.shield(self._line.refused)
@@ -119,28 +131,25 @@ class Listener:
             self.connected("")
             while True:
                 await self._line.clock.sleep(_LOOK_S)
-                await self._patiently(functools.partial(introduce, self._line, self.us.bot), waits)
-                self._desk.health.up(self.us.bot)
+                look = functools.partial(introduce, self._line, self.us.bot)
+                await patiently(look, self._line.clock, waits, self._voice.down)
+                self._voice.up()
         finally:
             door.hear = None
-
-    async def _patiently(self, step: Callable[[], Awaitable[_T]], waits: Waits) -> _T:
-        tell = functools.partial(self._desk.health.degraded, self.us.bot)
-        return await patiently(step, self._line.clock, waits, tell)
 
     # being there or not
 
     def connected(self, app: str) -> None:
         if app and app != self.us.app:
             self.us = replace(self.us, app=app)
-        self._desk.health.up(self.us.bot)
+        self._voice.up()
         self._presence.came()
         if self._away:
             self._away = False
             self._catch_up(self._away_since)
 
     def cut_off(self, detail: str) -> None:
-        self._desk.health.degraded(self.us.bot, detail)
+        self._voice.down(detail)
         self._presence.went()
         if not self._away:
             self._away, self._away_since = True, self._line.clock.now()
@@ -161,7 +170,7 @@ class Listener:
         self._intake.hold(False)
 
     async def _hold_place(self, place: Place) -> None:
-        """Nothing that was said there passes what was said before, however long Slack takes to give that."""
+        """Nothing that was said there passes what was said before, if Slack gives that."""
         try:
             await self._missed.caught_up(place)
         finally:
@@ -175,12 +184,20 @@ class Listener:
 
     def hear(self, envelope: Envelope) -> None:
         """Reading begins at once; what is an event keeps its place in the order."""
-        if self._intake.has(envelope):
-            return
+        owner = siblings.whose(envelope, self)
+        if owner is None:
+            _LOG.warning("slack hands over what is another workspace's", extra={"bot": self.us.bot})
+        elif owner is not self:
+            owner.hear(envelope)
+        elif not self._intake.has(envelope):
+            self._hear(envelope)
+
+    def _hear(self, envelope: Envelope) -> None:
         if envelope.kind != "event":
             self.spawn(self._read_in_passing(envelope))
             return
-        place = _place_of(inbound.event_of(envelope.payload))
+        places = _places_of(inbound.event_of(envelope.payload))
+        place = places[0] if places else None
         if place is not None and self._missed.is_behind(place):
             if self._intake.holds_enough():
                 self._missed.read_again(place)
@@ -189,7 +206,7 @@ class Listener:
                 self._held.add(place)
                 self._intake.hold_place(place, True)
                 self.spawn(self._hold_place(place))
-        self._intake.hear(envelope, self.spawn(self._read_event(envelope.payload)), place)
+        self._intake.hear(envelope, self.spawn(self._read_event(envelope.payload)), places)
 
     async def _read_in_passing(self, envelope: Envelope) -> None:
         """What takes a moment to be understood holds nothing up."""
@@ -206,9 +223,6 @@ class Listener:
         return task
 
     async def _read_event(self, payload: Json) -> Reading:
-        if not inbound.is_ours(payload, self.us):
-            _LOG.warning("slack event of another workspace", extra={"bot": self.us.bot})
-            return Reading(ours=False)
         event = inbound.event_of(payload)
         match event.get("type"):
             case "app_home_opened":
@@ -233,8 +247,9 @@ class Listener:
         said = replace(said, sender=await self.people.at_home(said.sender, self.us))
         if not await self._may_be_heard(said):
             return said
-        names = await self.people.names(inbound.people(inbound.event_of(payload)))
-        named = inbound.read(payload, self.us, names)
+        people = inbound.people(inbound.event_of(payload))
+        names = await self.people.names(people)
+        named = inbound.read(payload, self.us, names, self.people.bots(people))
         if isinstance(named, Edit):
             return replace(named, sender=await self.people.at_home(named.sender, self.us))
         return await self._completion.completed(named) if isinstance(named, Message) else named
@@ -249,44 +264,42 @@ class Listener:
     async def _read_command(self, payload: Json) -> Reading:
         if "ssl_check" in payload:  # Slack looks whether somebody is there
             return Reading()
-        if payload.get("team_id") != self.us.team:
-            return Reading(ours=False)
         meant = await self.commands.meant(payload)
         return Reading(inbound=meant.message, answer=lambda receipt: meant.answer or refused(receipt))
 
     async def _read_interaction(self, payload: Json) -> Reading:
-        if not _is_ours(payload, self.us):
-            return Reading(ours=False)
+        until_s = self._line.soon_s()
         handed_on = payload.get("type") == "message_action"
         user = payload.get("user")
         who = str(user.get("id") or "") if isinstance(user, dict) else ""
         known = not handed_on or await self._hears(self._asker(who))
-        names = await self.people.names(interactions.people(payload)) if known else {}
+        names = await self.people.names(interactions.people(payload), until_s - _FOR_MORE_S) if known else {}
         match interactions.interaction(payload, self.us, names):
             case Pressed() as pressed:
                 self.presses.put(pressed.press.handle, pressed)
-                sender = await self.people.at_home(pressed.press.sender, self.us)
+                sender = await self.people.at_home(pressed.press.sender, self.us, until_s)
                 return Reading(inbound=replace(pressed.press, sender=sender))
             case Choice() as choice if choice.action.startswith(RESUME):
-                return Reading(inbound=await self._direct(choice.id, choice.sender, f"/resume {choice.value}"))
+                resume = f"/resume {choice.value}"
+                return Reading(inbound=await self._direct(choice.id, choice.sender, resume, until_s))
             case Choice() as choice:
                 return self._choose(choice)
             case Asked() as asked:
-                return await self._ask(asked, heard=known)
+                return await self._ask(asked, until_s, heard=known)
             case _:
                 return Reading()
 
-    async def _ask(self, asked: Asked, *, heard: bool) -> Reading:
+    async def _ask(self, asked: Asked, until_s: float, *, heard: bool) -> Reading:
         """Strangers, too, though they are told nothing here."""
         said, why = None, words.NOTHING_IN_IT
         if asked.text or asked.attachments:
-            said, why = await self._direct(asked.id, asked.sender, asked.text), words.NOT_NOW
+            said, why = await self._direct(asked.id, asked.sender, asked.text, until_s), words.NOT_NOW
         if said is None:
             if heard:
                 self.spawn(self._aside(self._line.post(asked.response_url, ephemeral(why))))
             return Reading()
         whole = replace(said, quote=Quote(name=asked.author, forwarded=True), attachments=asked.attachments)
-        return Reading(inbound=await self._completion.with_files(whole))
+        return Reading(inbound=await self._completion.with_files(whole, until_s))
 
     def _choose(self, choice: Choice) -> Reading:
         said = self.commands.chosen(choice)
@@ -301,16 +314,18 @@ class Listener:
 
         return Reading(inbound=said, answer=over)
 
-    async def _direct(self, said: MessageId, sender: Sender, text: str) -> Message | None:
+    async def _direct(self, said: MessageId, sender: Sender, text: str, until_s: float) -> Message | None:
         """As if the person had written it to us; None where that is not possible now."""
         try:
-            chat = await self.people.direct(str(sender.user))
-        except BotError as trouble:
-            _LOG.warning("slack names no direct chat", extra={"bot": self.us.bot, "why": str(trouble)})
+            async with self._line.aside(until_s):
+                chat = await self.people.direct(str(sender.user))
+        except (BotError, TimeoutError) as trouble:
+            why = str(trouble) or "no answer in time"
+            _LOG.warning("slack names no direct chat", extra={"bot": self.us.bot, "why": why})
             return None
         return Message(
             event=EventId(said), message=said, address=Address(bot=self.us.bot, chat=ChatId(chat)),
-            kind=ChatKind.DIRECT, sender=await self.people.at_home(sender, self.us), text=text,
+            kind=ChatKind.DIRECT, sender=await self.people.at_home(sender, self.us, until_s), text=text,
             sent_at=self._line.clock.now(), addressed=True, within=self.us.team,
         )  # fmt: skip
 
@@ -325,10 +340,9 @@ class Listener:
 
     def _asker(self, user: str) -> Principal:
         """In private."""
-        address, sender = (
-            Address(bot=self.us.bot, chat=ChatId("")),
-            Sender(user=UserId(user), name="", realm=self.us.realm),
-        )
+        known = inbound.an_id(user)
+        address = Address(bot=self.us.bot, chat=ChatId(""))
+        sender = Sender(user=UserId(known) if known else None, name="", realm=self.us.realm)
         return Principal(address=address, kind=ChatKind.DIRECT, sender=sender, within=self.us.team)
 
     async def _look_again(self) -> None:
@@ -342,21 +356,17 @@ class Listener:
             _LOG.warning("slack was not shown something", extra={"bot": self.us.bot, "why": str(trouble)})
 
 
-def _is_ours(payload: Json, us: Account) -> bool:
-    """A button under our message is, whoever presses it."""
-    team, said = payload.get("team"), payload.get("message")
-    by_us = isinstance(said, dict) and said.get("user") == us.user
-    return by_us or not isinstance(team, dict) or team.get("id") == us.team
-
-
-def _place_of(event: Json) -> Place | None:
-    """The conversation that an event is about; None if it is no message."""
+def _places_of(event: Json) -> Sequence[Place]:
+    """Where a message stands, and the thread that it may begin; none for what is no message."""
     said = event.get("message") if event.get("subtype") == "message_changed" else event
     chat, message = event.get("channel"), said if isinstance(said, dict) else {}
     if not isinstance(chat, str) or event.get("type") not in inbound.SPOKEN:
-        return None
-    root = message.get("thread_ts")
-    return Place(chat=chat, thread=root if isinstance(root, str) and root != message.get("ts") else None)
+        return ()
+    ts, root = message.get("ts"), message.get("thread_ts")
+    if isinstance(root, str) and root != ts:
+        return (Place(chat=chat, thread=root),)
+    begun = (Place(chat=chat, thread=ts),) if isinstance(ts, str) else ()
+    return (Place(chat=chat), *begun)
 
 
 async def introduce(line: Line, bot: BotName) -> Account:

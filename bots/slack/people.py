@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final
 
 from bots.slack import inbound
@@ -48,19 +49,19 @@ class People:
         self._ours: Recent[str, None] = Recent(_REMEMBERED)
         """Further workspaces of our organization."""
 
-    async def names(self, users: Iterable[str]) -> dict[str, str]:
-        """Their names by id, without those that can't be had in a moment. Never raises."""
+    async def names(self, users: Iterable[str], until_s: float = inf) -> dict[str, str]:
+        """Their names by id, without those that can't be had in a moment, and by then. Never raises."""
         wanted = set(users)
-        await self._learn(wanted)
+        await self._learn(wanted, until_s)
         return {user: name for user in wanted if (name := self._entry(user).name)}
 
-    async def at_home(self, sender: Sender, us: Account) -> Sender:
+    async def at_home(self, sender: Sender, us: Account, until_s: float = inf) -> Sender:
         """With the realm that is theirs wherever they write or press: what an event names may be the organization, or
         any of its workspaces. Asks only for those that are not surely ours; what is not told, stays. Never raises."""
         if sender.user is None or sender.realm == us.realm:
             return sender
         if sender.realm not in self._ours:
-            await self._learn({str(sender.user)})
+            await self._learn({str(sender.user)}, until_s)
             person = self._entry(str(sender.user))
             if person.realm not in (us.realm, us.team):
                 return replace(sender, realm=person.realm or sender.realm)
@@ -68,17 +69,21 @@ class People:
                 self._ours.put(sender.realm, None)
         return replace(sender, realm=us.realm)
 
+    def bots(self, users: Iterable[str]) -> frozenset[str]:
+        """Those of them that are known to be bots."""
+        return frozenset(user for user in users if self._entry(user).is_bot)
+
     def as_known(self, sender: Sender) -> Sender:
         """Some bots' messages show only by their user that a bot wrote them."""
         known = sender.user is not None and self._entry(str(sender.user)).is_bot
         return replace(sender, is_bot=sender.is_bot or known)
 
-    async def _learn(self, wanted: Iterable[str]) -> None:
+    async def _learn(self, wanted: Iterable[str], until_s: float) -> None:
         now_s = self._line.clock.monotonic()
         due = [one for one in wanted if self._entry(one).until_s <= now_s]
         if due:
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._line.patience.aside_s):
+                async with self._line.aside(until_s):
                     await asyncio.gather(*(self._look_up(one) for one in due))
         for one in due:
             if (entry := self._entry(one)).until_s <= now_s:  # an old name is better than none

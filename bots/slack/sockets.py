@@ -32,6 +32,8 @@ _MUTE: Final = logging.getLogger(f"{__name__}.sdk")
 """The SDK writes the address of a socket, which opens it, and what people say."""
 _MUTE.disabled = True
 _CLOSE_S: Final = 0.5
+_OURS: Final[set[_Socket]] = set()
+"""Of this process, for whichever account."""
 _KINDS: Final[dict[str, Kind]] = {"events_api": "event", "slash_commands": "command", "interactive": "interaction"}
 _GONE: Final = (aiohttp.ClientError, ConnectionError, AttributeError, RuntimeError)
 """What the SDK raises if a socket is not there any more."""
@@ -80,6 +82,7 @@ class Sockets:
         waits = Waits(self._line.clock, self._random)
         last: _Socket | None = None
         brief = 0
+        began = False
         while True:
             try:
                 socket = await self._opened()
@@ -88,6 +91,9 @@ class Sockets:
             except BotError as trouble:
                 await self._sit_out(trouble, waits)
                 continue
+            if not began:
+                began = True
+                _look_around(socket)
             began_s = self._line.clock.monotonic()
             await self._close(last)
             await socket.over.wait()
@@ -162,6 +168,16 @@ class Sockets:
         )
 
 
+def _look_around(socket: _Socket) -> None:
+    """What another process hears of the app is not said to us: https://github.com/slackapi/bolt-python/issues/448."""
+    ours = sum(one.app in ("", socket.app) for one in _OURS)
+    if socket.of_app > ours:
+        _LOG.warning(
+            "slack's app has other sockets: a process that ended just now, or one that hears part of what is said",
+            extra={"ours": ours, "others": socket.of_app - ours},
+        )
+
+
 def time_of(pong: object) -> float | None:
     """When the ping was sent that this answers, as the SDK writes it into each; None for any other."""
     told = re.fullmatch(rb"sdk-ping-pong:(\d+(?:\.\d+)?)", bytes(pong)) if isinstance(pong, bytes | bytearray) else None
@@ -189,6 +205,8 @@ class _Socket(SocketModeClient):
         self.renewed = False
         """Slack asked for another one, and goes on with this for some seconds."""
         self.app = ""
+        self.of_app = 0
+        """How many sockets the app had when this was opened, as Slack counts them."""
         self.unanswered: set[str] = set()
         """The envelopes that came here and wait to be acknowledged."""
         self._all_answered = asyncio.Event()
@@ -199,6 +217,7 @@ class _Socket(SocketModeClient):
 
     async def begin(self) -> None:
         """Connect, once. Raises what aiohttp raises."""
+        _OURS.add(self)
         self.current_session = await self.aiohttp_client_session.ws_connect(
             self._address, autoping=False, heartbeat=None, proxy=self.proxy
         )
@@ -254,9 +273,10 @@ class _Socket(SocketModeClient):
 
     async def _on_message(self, client: AsyncBaseSocketModeClient, message: dict[str, Any], raw: str | None) -> None:
         if message.get("type") == "hello":
-            about = message.get("connection_info")
+            about, count = message.get("connection_info"), message.get("num_connections")
             app = about.get("app_id") if isinstance(about, dict) else None
             self.app = app if isinstance(app, str) else ""
+            self.of_app = count if isinstance(count, int) else 0
             self.greeted.set()
 
     async def _on_request(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
@@ -265,6 +285,7 @@ class _Socket(SocketModeClient):
     async def end(self) -> None:
         """Close it, politely for half a second."""
         self.over.set()
+        _OURS.discard(self)
         with suppress(TimeoutError, *_GONE):
             async with asyncio.timeout(_CLOSE_S):
                 await self.close()  # type: ignore[no-untyped-call]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -43,7 +42,7 @@ async def beginning(line: Line, people: People, us: Account, said: Message) -> B
     read: list[Json] = []
     whole = False
     try:
-        async with asyncio.timeout(line.patience.aside_s):
+        async with line.aside():
             whole = await _read(line, said, read)
     except (BotError, TimeoutError):
         if not read:

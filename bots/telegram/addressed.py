@@ -90,6 +90,16 @@ def answers_us(earlier: Json | None, us: Account) -> bool:
     return author is not None and integer(author, "id") == us.id
 
 
+def for_another(words: str, found: Sequence[Span], earlier: Json | None, us: Account) -> bool:
+    """Another bot is named, as its kind is by Telegram's rules (https://core.telegram.org/bots/features#botfather:
+    usernames of bots end in "bot"), or replied to; who speaks for a chat is shown as one, too. Raises `Unreadable`."""
+    units = words.encode("utf-16-le", "surrogatepass")
+    named = (_named(units, span) or "" for span in found if span.kind == "mention")
+    author = opt(earlier, "from", dict) if earlier is not None and earlier.get("sender_chat") is None else None
+    replied = author is not None and author.get("is_bot") is True and integer(author, "id") != us.id
+    return replied or any(name.lower().endswith("bot") and not _is_name(name, us) for name in named)
+
+
 def _naming(words: str, found: Sequence[Span], us: Account) -> list[Span]:
     if not found:
         return []

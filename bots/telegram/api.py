@@ -51,6 +51,10 @@ class NoSuchMethod(BotRejected):
     """What Telegram answers to a method that it does not know, and to a token that is none."""
 
 
+class Shut(sdk.TelegramError):
+    """The connection was given up before the request left."""
+
+
 class HttpTrouble(sdk.TelegramError):
     """An answer whose status says more than the SDK keeps of it: 429, 413 and everything from 500."""
 
@@ -110,6 +114,8 @@ def ours(error: sdk.TelegramError, token: str) -> BotError:
             return ChatDead(said)
         case sdk.BadRequest():
             return _refused(said)
+        case Shut():
+            return NotSent("not connected to Telegram")
         case _ if any(isinstance(cause, _NEVER_LEFT) for cause in _causes(error)):
             return NotSent(f"Telegram can't be reached ({_innermost(error)})")
         case _:

@@ -185,11 +185,17 @@ class TelegramBot:
     async def fetch(self, attachment: Attachment) -> AsyncGenerator[bytes, None]:
         if self._open is None:
             raise NotSent("not connected to Telegram")
-        most = self._capabilities.download_limit_bytes
+        line = self._open.line
         try:
-            async with aclosing(downloads.fetch(self._open.line, self._settings, attachment.ref, most)) as pieces:
+            path = await downloads.path_of(line, attachment.ref)
+            self._capabilities = _limited(self._capabilities, local=downloads.is_local(path))
+            most = self._capabilities.download_limit_bytes
+            async with aclosing(downloads.fetch(line, self._settings, path, most)) as pieces:
                 async for piece in pieces:
                     yield piece
+        except downloads.TooLarge as refusal:
+            self._capabilities = _limited(self._capabilities, local=False)
+            raise Rejected(str(refusal)) from None
         except (BotRejected, PollConflict) as refusal:
             raise Rejected(str(refusal)) from None
 
@@ -227,14 +233,21 @@ def _menu_ended(task: asyncio.Task[None]) -> None:
 
 
 def _capabilities(settings: TelegramSettings) -> Capabilities:
-    """A Bot API server of one's own takes larger files; if it is only a way to Telegram's, that refuses them."""
-    own = downloads.is_own(settings)
-    return replace(
+    """Whether a server of one's own is only a way to Telegram's shows with the first file."""
+    offered = replace(
         outbound.CAPABILITIES,
         edit_interval_s=outbound.CAPABILITIES.edit_interval_s if settings.stream else None,
         drafts=settings.drafts and settings.stream,
-        download_limit_bytes=downloads.LOCAL_LIMIT if own else downloads.LIMIT,
-        upload_limit_bytes=uploads.LOCAL_FILE_LIMIT if own else uploads.FILE_LIMIT,
+    )
+    return _limited(offered, local=downloads.is_own(settings))
+
+
+def _limited(offered: Capabilities, *, local: bool) -> Capabilities:
+    """A Bot API server of one's own, in local mode, takes and gives larger files."""
+    return replace(
+        offered,
+        download_limit_bytes=downloads.LOCAL_LIMIT if local else downloads.LIMIT,
+        upload_limit_bytes=uploads.LOCAL_FILE_LIMIT if local else uploads.FILE_LIMIT,
     )
 
 

@@ -2,7 +2,8 @@
 
 A server of one's own in local mode tells where on its disk a file lies
 (https://core.telegram.org/bots/api#using-a-local-bot-api-server): it is read there if it can be, else asked for at
-`file_base`, where the folder that is called as the token is the root.
+`file_base`, where the folder that is called as the token is the root. By that it is known, too: what stands at
+`api_base` may as well be a way to Telegram's own.
 """
 
 from __future__ import annotations
@@ -28,14 +29,21 @@ LOCAL_LIMIT: Final = 2000 << 20
 
 _PIECE: Final = 64 * 1024
 _NOT_NOW: Final = "temporarily unavailable"
+_TOO_LARGE: Final = "file is too big"
 _FLOOD_WAIT_S: Final = 5.0
 _LATER: Final = "Telegram does not give the file just now"
 
 
-async def fetch(line: Line, settings: TelegramSettings, ref: str, most: int) -> AsyncGenerator[bytes, None]:
+class TooLarge(Rejected):
+    """Only a server in local mode gives it."""
+
+    def __init__(self) -> None:
+        super().__init__(f"Telegram gives no file of more than {LIMIT >> 20} MiB")
+
+
+async def fetch(line: Line, settings: TelegramSettings, path: str, most: int) -> AsyncGenerator[bytes, None]:
     """The file's bytes, `most` of them at most. Raises `SendError`."""
-    path = await _path(line, ref)
-    local = Path(path) if path.startswith("/") and is_own(settings) else None
+    local = Path(path) if is_local(path) and is_own(settings) else None
     opened = await asyncio.to_thread(_open, local) if local is not None else None
     pieces = _from_disk(opened) if opened is not None else _from_web(line, _address(settings, path))
     got = 0
@@ -52,12 +60,20 @@ def is_own(settings: TelegramSettings) -> bool:
     return settings.api_base != str(TelegramSettings.model_fields["api_base"].default)
 
 
-async def _path(line: Line, ref: str) -> str:
+def is_local(path: str) -> bool:
+    """Whether a server in local mode told it: there, files may be of any size."""
+    return path.startswith("/")
+
+
+async def path_of(line: Line, ref: str) -> str:
+    """Where the file is. Raises `SendError`, of what is too large `TooLarge`."""
     try:
         told = await line.ask(lambda api: call(api, "get_File", {"file_id": ref}), telling=False)
     except Rejected as refusal:
         if _NOT_NOW in str(refusal):
             raise NotSent(str(refusal)) from refusal
+        if _TOO_LARGE in str(refusal).lower():
+            raise TooLarge from refusal
         raise
     except Unknown as lost:  # to ask is no harm
         raise NotSent(str(lost)) from lost

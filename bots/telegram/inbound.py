@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from bots.telegram import media, names
-from bots.telegram.addressed import Account, answered, answers_us, heard, spans, without_suffix
+from bots.telegram.addressed import Account, answered, answers_us, for_another, heard, spans, without_suffix
 from bots.telegram.quotes import quote
 from bots.telegram.reading import integer, time
 from core.delivery.split import utf16_units
@@ -122,6 +122,7 @@ def _message(event: EventId, message: Json, us: Account) -> Message | Moved | No
         text=said.text,
         sent_at=time(message, "date"),
         addressed=said.to_us,
+        for_another=said.for_another,
         attachments=media.attachments(message),
         quote=quote(message, answered(message), us.id),
         more_likely=said.full or bool(words(message, "media_group_id")),
@@ -179,6 +180,7 @@ class _Said:
     text: str
     spoken: bool
     to_us: bool
+    for_another: bool
     full: bool
 
 
@@ -202,14 +204,16 @@ def _said(message: Json, us: Account) -> _Said | None:
     if not spoken and not thing and not media.attachments(message):
         raise Unreadable("the file has no id")
     text, named = words_heard
-    message_id = MessageId(str(integer(message, "message_id")))
+    message_id, earlier = MessageId(str(integer(message, "message_id"))), answered(message)
+    to_us = named or answers_us(earlier, us)
     return _Said(
         message=message_id,
         place=place if direct else _replying(place, message_id),
         sender=sender,
         text="\n".join(line for line in (storable(text), thing) if line),
         spoken=bool(spoken),
-        to_us=named or answers_us(answered(message), us),
+        to_us=to_us,
+        for_another=not to_us and for_another(spoken, found, earlier, us),
         full=written is not None and utf16_units(written) >= _SPLIT_FROM_UTF16,
     )
 

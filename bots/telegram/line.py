@@ -19,7 +19,7 @@ import telegram
 from telegram import error as sdk
 from telegram.request import HTTPXRequest
 
-from bots.telegram.api import READ_TIMEOUT_S, HttpTrouble, in_our_words
+from bots.telegram.api import READ_TIMEOUT_S, HttpTrouble, Shut, in_our_words
 from config.bots import TelegramSettings
 from core.errors import BotRejected
 
@@ -74,6 +74,8 @@ class _Request(HTTPXRequest):
     __slots__ = ()
 
     async def do_request(self, *arguments: Any, **named: Any) -> tuple[int, bytes]:
+        if self._client.is_closed:  # else the SDK raises what looks as if the request might have left
+            raise Shut("the connection is closed")
         status, payload = await super().do_request(*arguments, **named)
         if status in {413, 429} or status >= 500:
             raise HttpTrouble(status, _retry_after_s(payload))

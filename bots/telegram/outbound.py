@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import telegram
@@ -16,6 +16,7 @@ from bots.telegram.inbound import GENERAL, PRESSED
 from bots.telegram.uploads import ALBUM, send_files
 from bots.telegram.wording import CAPTION_UTF16, caption_anew, say, say_draft
 from core.delivery.split import utf16_units
+from core.errors import Rejected, Unknown
 from core.vocabulary import (
     Address,
     Button,
@@ -29,8 +30,6 @@ from core.vocabulary import (
     ThreadId,
     UserId,
 )
-
-_LOG: Final = logging.getLogger(__name__)
 
 CAPABILITIES: Final = Capabilities(
     files_limit=ALBUM,
@@ -57,17 +56,28 @@ _UNCHANGEABLE: Final = ("not modified", "message to edit not found", "can't be e
 
 
 async def send(api: telegram.Bot, delivery: Delivery) -> MessageId:
-    """Send one part and return its message id, of an album the first one's. Raises `Rejected`, and
+    """Send one part and return its message id, of an album the first one's. Raises `Rejected`, `Unknown` and
     `telegram.error.TelegramError`."""
-    where = {**_place(delivery.address), **_keyboard(delivery.buttons)}
+    where = _place(delivery.address)
     if delivery.address.reply_to is not None:
         where["reply_parameters"] = {"message_id": int(delivery.address.reply_to), "allow_sending_without_reply": True}
+    shown = {**where, **_keyboard(delivery.buttons)}
     if not delivery.files:
-        return _id_of(await say(api, "send_Message", delivery.text, where))
+        return _id_of(await say(api, "send_Message", delivery.text, shown))
     if delivery.buttons and len(delivery.files) > 1:
-        _LOG.warning("an album has no buttons", extra={"delivery": delivery.id})
-    sent = await send_files(api, delivery, where)
+        return await _send_in_two(api, delivery, where)
+    sent = await send_files(api, delivery, shown)
     return _id_of(sent[0] if isinstance(sent, list) and sent else sent)
+
+
+async def _send_in_two(api: telegram.Bot, delivery: Delivery, where: Mapping[str, object]) -> MessageId:
+    """An album has no buttons: the last file comes alone, with the words and the buttons, and can be edited."""
+    await send_files(api, replace(delivery, text="", files=delivery.files[:-1]), where)
+    last = replace(delivery, files=delivery.files[-1:])
+    try:
+        return _id_of(await send_files(api, last, {**where, **_keyboard(delivery.buttons)}))
+    except (sdk.TelegramError, Rejected):  # its words may hold the token
+        raise Unknown("the first files are there, whether the last one and its words are is not known") from None
 
 
 def _id_of(sent: object) -> MessageId:

@@ -1,4 +1,4 @@
-"""Files on their way to Telegram: one call, whatever their number.
+"""Files on their way to Telegram: one call, whatever their number; an album takes no buttons.
 
 Which kind of message a file becomes goes by what Telegram takes as one
 (https://core.telegram.org/bots/api#sending-files, #sendphoto, #sendvoice, #sendaudio, #sendvideo, #sendmediagroup);
@@ -129,8 +129,8 @@ async def _send(api: telegram.Bot, files: Sequence[OutFile], kinds: Sequence[str
 def _album(
     files: Sequence[OutFile], kinds: Sequence[str], opened: Sequence[IO[bytes]], where: Mapping[str, object]
 ) -> dict[str, object]:
-    """The caption of an album is its first item's. An album has no buttons."""
-    rest = {key: value for key, value in where.items() if key not in ("reply_markup", *_CAPTION)}
+    """The caption of an album is its first item's."""
+    rest = {key: value for key, value in where.items() if key not in _CAPTION}
     items: list[telegram.InputMedia] = []
     for file, kind, handle in zip(files, kinds, opened, strict=True):
         words = {} if items else _of_sdk(where)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from core.delivery.lines import Kind, Line
+from core.delivery.lines import Kind, Line, Scanner
 
 _CODE = r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)"
+_ADDRESS = r"<[^<>\s]+>|https?://[^\s<>]+"
 _FENCE = re.compile(r"^[ \t>]*(?:`{3}|~{3})", re.MULTILINE)
 _PROSE = (Kind.TEXT, Kind.BLANK)
 
@@ -27,8 +28,20 @@ class Pairs(NamedTuple):
     limit: int
 
     def spans(self, text: str, lines: Sequence[Line], far: int, opened: Sequence[str]) -> list[Span]:
-        """Those that begin in `lines`, in order. `opened` were open before: each goes on up to its next mark."""
-        return sorted(span for mark in self.marks for span in _spans(text, lines, far, mark, mark in opened))
+        """Those that begin in `lines`, in order. `opened` were open before, the outermost first: each goes on up to its
+        next mark."""
+        before = {mark: sum(map(len, opened[number:])) for number, mark in enumerate(opened)}
+        return sorted(span for mark in self.marks for span in _spans(text, lines, far, mark, before.get(mark)))
+
+
+def begun(text: str, marks: Sequence[str]) -> list[str]:
+    """Those of `marks` that are open at the end of the text, in order."""
+    lines = Scanner(None, "").lines(text, 0, len(text), len(text))
+    start, stop = _runs(lines)[-1] if lines and lines[-1].kind in _PROSE else (0, 0)
+    found = [
+        (one.start(), mark) for mark in marks for one in _pattern(mark).finditer(text, start, stop) if one["begun"]
+    ]
+    return [mark for _, mark in sorted(found)]
 
 
 def whole(spans: Sequence[Span], start: int, limit: int) -> list[tuple[int, int]]:
@@ -54,13 +67,14 @@ def merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _spans(text: str, lines: Sequence[Line], far: int, mark: str, is_open: bool) -> list[Span]:
+def _spans(text: str, lines: Sequence[Line], far: int, mark: str, before: int | None) -> list[Span]:
+    """`before`: it was open already, so many characters earlier."""
     found: list[Span] = []
     begin = lines[0].start
-    if is_open:
+    if before is not None:
         end = text.find(mark, begin, far)
         end = end + len(mark) if end >= 0 else far + len(mark)
-        found.append(Span(begin - len(mark), end, mark))
+        found.append(Span(begin - before, end, mark))
         begin = end
     for start, stop in _runs(lines):
         for one in _pattern(mark).finditer(text, max(start, begin), stop):
@@ -93,9 +107,8 @@ def _further(text: str, start: int, stop: int, mark: str) -> int | None:
 
 @cache
 def _pattern(mark: str) -> re.Pattern[str]:
-    """As long as it is read: code and escapes, which hold no marks; a pair; one that is not closed yet."""
+    """As long as it is read: code, addresses and escapes, which hold no marks; a pair; one not closed yet."""
     edge = re.escape(mark)
     within = rf"(?:(?!{edge}).)"
-    return re.compile(
-        rf"{_CODE}|\\.|(?P<pair>{edge}(?=\S){within}+?(?<=\S){edge})|(?P<begun>{edge}(?=\S){within}*+\Z)", re.DOTALL
-    )
+    pair, begun = rf"{edge}(?=\S){within}+?(?<=\S){edge}", rf"{edge}(?=\S){within}*+\Z"
+    return re.compile(rf"{_CODE}|{_ADDRESS}|\\.|(?P<pair>{pair})|(?P<begun>{begun})", re.DOTALL)

@@ -168,7 +168,8 @@ class Preview:
     def _part(self, bot: Bot, *, only_gains: bool = False) -> _Part:
         """What fits one message; the rest is not looked at."""
         said = self._answer.text[: 2 * bot.capabilities.text_limit]
-        parts, doing = bot.parts(said), "" if only_gains else self._answer.doing
+        silent = only_gains or self._workshop.shows_work(self._parcel.address)
+        parts, doing = bot.parts(said), "" if silent else self._answer.doing
         first = parts[0] if parts else ""
         longer = bot.parts(f"{said}\n\n*{doing}*") if doing and len(parts) <= 1 else ()
         return _Part(first, longer[0] if len(longer) == 1 else first)

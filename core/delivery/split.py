@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import regex  # type: ignore[import-untyped]
 
-from core.delivery.lines import INDENT, Fence, Kind, Line, Scanner, columns, line_end, past
-from core.delivery.pairs import Pairs, merged, whole
+from core.delivery.lines import INDENT, QUOTE, Fence, Kind, Line, Scanner, columns, line_end, past
+from core.delivery.pairs import Pairs, begun, merged, whole
 
 # Flags first: `\X` alone counts a run of them from its beginning at each one (UAX #29, GB9 and GB12).
 _GRAPHEME = regex.compile(r"[\U0001f1e6-\U0001f1ff]{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+|\X")
@@ -67,13 +67,21 @@ def split(
 
     Cuts are sought at a blank line, a line's end, a line's end inside a fence or table, a space, a grapheme, and never
     inside a link or inline code that could go over whole. A fence that is cut is closed, and opened again with its own
-    marks and info string; it keeps every character. A table that is cut repeats its header. What two of the same of the
-    marks `pairs` enclose outside code goes over whole if it fits, and else is closed and opened again. Elsewhere white
-    space at a cut is dropped, and so are parts that show nothing. Lines end in a line feed afterwards, surrogates are
-    made whole. Time is linear in `text`. Raises only what `measure` raises.
+    marks and info string; it keeps every character. A table that is cut repeats its header, a quoted line its marks.
+    What two of the same of the marks `pairs` enclose outside code goes over whole if it fits, and else is closed and
+    opened again. Elsewhere white space at a cut is dropped, and so are parts that show nothing. Lines end in a line
+    feed afterwards, surrogates are made whole. Time is linear in `text`. Raises only what `measure` raises.
     """
     source = _LINE_END.sub("\n", whole_characters(text))
     return tuple(part for part in _Splitter(source, Pairs(pairs, limit), measure).parts() if not is_blank(part))
+
+
+def closed(text: str, pairs: Sequence[str]) -> str:
+    """The beginning of a text that grows, with the marks `pairs` that are open at its end closed: what they enclose is
+    shown as it will be."""
+    for mark in reversed(begun(text, pairs)):
+        text = text.rstrip().rstrip(mark[0]).rstrip() + mark
+    return text
 
 
 class _Rank(Enum):
@@ -87,8 +95,8 @@ class _Rank(Enum):
 class _Cut(NamedTuple):
     """A part goes up to `end`; the next begins at `resume`, inside `fence` or below the rows `header` of a table.
 
-    With `closed` the fence ends with the part, although it has no closing marks. `opened`: marks of pairs that go on in
-    the next part; `ended`: those that end with this one.
+    With `closed` the fence ends with the part, although it has no closing marks. `quote`: the marks of a quoted line
+    that goes on in the next part. `opened`: marks of pairs that go on there; `ended`: those that end with this one.
     """
 
     end: int
@@ -97,6 +105,7 @@ class _Cut(NamedTuple):
     header: str = ""
     listed: bool = False
     closed: bool = False
+    quote: str = ""
     opened: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
 
@@ -112,6 +121,7 @@ class _Window:
         self.cuts: dict[_Rank, list[_Cut]] = {rank: [] for rank in _Rank}
         self.spans: list[tuple[int, int]] | None = None
         self.limit = pairs.limit
+        self.quote = state.quote
         self.pairs = pairs.spans(text, self.lines, self.far, state.opened) if pairs.marks else []
         self._rank_lines()
 
@@ -213,8 +223,18 @@ class _Window:
         low = max(self.start, self.text.rfind("\n", line.start, stop) + 1)
         if (whole_at := self._whole_before(low)) is not None and self.text[self.start : whole_at].strip():
             return self.cut(whole_at)
+        marks, quote = self._quoted(low) if fence is None else ("", "")
+        low += len(marks)
         end = self._space(low, stop, bool(fence)) or self._grapheme(low, stop)
-        return _Cut(end, end, fence, listed=line.listed)
+        goes_on = self.text[end : line_end(self.text, end, line.end)].strip()
+        return _Cut(end, end, fence, listed=line.listed, quote=quote if goes_on else "")
+
+    def _quoted(self, at: int) -> tuple[str, str]:
+        """The marks of a quote at the beginning of a line, and those to repeat: its own if it began in another part."""
+        if at == self.start and self.quote:
+            return "", self.quote
+        marks = self.text[at : past(QUOTE, self.text, at)]
+        return marks, marks if 3 * len(marks) <= self.limit else ""
 
     def _space(self, low: int, stop: int, in_fence: bool) -> int | None:
         """The last space that a cut may use, or None; within a fence the space stays with what is before it."""
@@ -324,7 +344,7 @@ class _Splitter:
         self.at = cut.resume
         self.carry = cut.header if 3 * len(cut.header) <= self.limit else ""
         self.state = cut._replace(fence=fence, header=self.carry)
-        self.carry += "".join(cut.opened)
+        self.carry += cut.quote + "".join(cut.opened)
         if fence is None or cut.fence is None:
             return
         within = self.text[self.at - 1] != _FEED

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from core.ports import Bot, Clock, Random, Streams
+from core.ports import Bot, Clock, Random, ShowsWork, Streams
 from core.service.notices import Notices
 from core.store import conversations, deliveries, lost
 from core.store.conversations import ConversationId
@@ -39,6 +39,11 @@ class Workshop:
         """As `ports.Streams`."""
         bot = self.bots.get(address.bot)
         return bot is not None and isinstance(bot, Streams) and bot.streams(address)
+
+    def shows_work(self, address: Address) -> bool:
+        """As `ports.ShowsWork`."""
+        bot = self.bots.get(address.bot)
+        return bot is not None and isinstance(bot, ShowsWork) and bot.shows_work(address)
 
     def files_of(self, posted: Posted) -> tuple[OutFile, ...]:
         """Its files, without those that are gone."""

@@ -76,8 +76,7 @@ def _direct(access: Access, role: Role | None) -> Decision:
 def _group(message: Message, access: Access, known: Known) -> Decision:
     if not is_listed(message, access, known.chats):
         return Drop(reason="group_not_listed")
-    handed_on = message.quote is not None and message.quote.forwarded
-    if not message.addressed and not known.ours and (handed_on or not _is_command(message.text)):
+    if not message.addressed and (message.for_another or not (known.ours or _is_order(message))):
         return Drop(reason="not_addressed")
     return Pass(role=known.role or Role.GUEST)
 
@@ -88,6 +87,8 @@ def is_listed(message: Message, access: Access, chats: frozenset[ChatId] = froze
     return not access.groups.isdisjoint(names)
 
 
-def _is_command(text: str) -> bool:
-    parsed = parse(text)
-    return parsed is not None and parsed.command is not None
+def _is_order(message: Message) -> bool:
+    """A command, typed by the sender."""
+    parsed = parse(message.text)
+    handed_on = message.quote is not None and message.quote.forwarded
+    return parsed is not None and parsed.command is not None and not handed_on

@@ -161,7 +161,7 @@ class Porter:
                     wait = trouble.wait_s if isinstance(trouble, FloodWait) else min(30.0, 2.0 ** min(tries, 5))
                 except BotError as why:
                     log.info("file_not_fetched", bot=bot.name, why=str(why))
-                    break
+                    return self._too_large(bot, file) or replace(file, fault=_NOT_FETCHED)
                 except StoreError:
                     raise
                 except Exception:  # porter: a fault in one bot's fetching loses that file, not its message
@@ -174,12 +174,11 @@ class Porter:
 
     async def _try(self, bot: Bot, file: Enclosure, left_s: float) -> Enclosure:
         """Raises `BotError`, `StoreFull`."""
-        limit = min(self.bounds.file_bytes, bot.capabilities.download_limit_bytes)
-        told = file.attachment.size
+        limit, told = self._limit(bot), file.attachment.size
         if not isinstance(bot, CanFetch) or not limit:
             return replace(file, fault=_NOT_FETCHED)
-        if told is not None and told > limit:
-            return replace(file, fault="file_too_large", size=told, limit=limit)
+        if (refused := self._too_large(bot, file)) is not None:
+            return refused
         try:
             incoming = await self._within(left_s, self._once(bot, file, limit))
         except TimeoutError:
@@ -187,6 +186,15 @@ class Porter:
         if incoming is None:
             return replace(file, fault="file_too_large", size=told, limit=limit)
         return await self._kept(file, *incoming)
+
+    def _limit(self, bot: Bot) -> int:
+        return min(self.bounds.file_bytes, bot.capabilities.download_limit_bytes)
+
+    def _too_large(self, bot: Bot, file: Enclosure) -> Enclosure | None:
+        """Also once it is refused: by that a bot may learn what its platform gives."""
+        told, limit = file.attachment.size, self._limit(bot)
+        too_large = told is not None and told > limit
+        return replace(file, fault="file_too_large", size=told, limit=limit) if too_large else None
 
     async def _kept(self, file: Enclosure, digest: Digest, size: int, head: bytes) -> Enclosure:
         seen = picture_type(head)

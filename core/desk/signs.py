@@ -46,7 +46,7 @@ class Signs:
     def works_long(self, bot: Bot, doing: str, now: float) -> bool:
         """Do tools run for so long that people are told in a message, though nothing has been said yet? Not where the
         platform itself shows it."""
-        if not doing or isinstance(bot, ShowsWork):
+        if not doing or (isinstance(bot, ShowsWork) and bot.shows_work(self._address)):
             self._working_s = None
         elif self._working_s is None:
             self._working_s = now

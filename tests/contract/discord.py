@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,7 @@ from core.vocabulary import (
     Message,
     OutFile,
     Receipt,
+    RowId,
     ThreadId,
     Verdict,
 )
@@ -58,12 +60,17 @@ class DiscordDesk(RecordingDesk):
         self.notes, self.haunted = memory.notes, memory.haunted
         self.asked: list[tuple[Principal, str, str]] = []
         self.ignoring = False
+        self.done = asyncio.Event()
+        """Set: all that was said has its fate, and nothing is on its way to the bot."""
 
     async def receive(self, batch: Sequence[Inbound]) -> tuple[Receipt, ...]:
         receipts = await super().receive(batch)
         if not self.ignoring:
             return receipts
         return tuple(replace(one, verdict=Verdict.IGNORED, reason="not_allowed") for one in receipts)
+
+    async def settled(self, row: RowId) -> None:
+        await self.done.wait()
 
     @property
     def commands(self) -> Sequence[CommandHelp]:

@@ -6,7 +6,7 @@ import asyncio
 import random
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import Final
 
 import httpx
@@ -64,11 +64,9 @@ class _Post:
 
     async def _deliver(self, url: str, headers: Mapping[str, str], body: bytes) -> int:
         status = 0
-        try:
+        with suppress(httpx.TransportError):  # nobody is there
             answer = await self._client.post(url.replace(ROOT, self._behind), headers=dict(headers), content=body)
             status = answer.status_code
-        except httpx.TransportError:  # nobody is there
-            pass
         if not 200 <= status < 300:
             asyncio.get_running_loop().call_later(AGAIN_S, self._courier.again)
         return status

@@ -113,8 +113,12 @@ class WorkingBot(ButtonBot):
 
     def __init__(self, name: str = "main", capabilities: Capabilities = WITH_BUTTONS) -> None:
         super().__init__(name, capabilities)
+        self.shows = True
         self.worked: list[tuple[ChatId, str]] = []
         self.work_faults: deque[SendError] = deque()
+
+    def shows_work(self, address: Address) -> bool:
+        return self.shows
 
     async def working(self, address: Address, doing: str) -> None:
         if self.work_faults:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -263,3 +265,22 @@ async def test_kinds_that_nobody_reads_are_named(filing: House) -> None:
         bot.holds(ref, b"\0bytes")
     await bring(filing, "these", file("a", FileKind.VIDEO, name="a.mp4"), file("b", FileKind.AUDIO, name="b.mp3"))
     assert filing.stage.texts == ["these\n[video a.mp4]\n[audio b.mp3]"]
+
+
+class LearningBot(FilingBot):
+    """By what its platform refuses it learns what that gives."""
+
+    async def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
+        self.capabilities = replace(self.capabilities, download_limit_bytes=5)
+        async for piece in super().fetch(attachment):
+            yield piece
+
+
+async def test_what_is_refused_for_its_size_is_told_with_the_limit_that_is_known_by_then(furnish: Furnish) -> None:
+    house = await furnish(LearningBot())
+    for ref in "de":
+        bot_of(house).holds(ref, b"some words").faults.append(Rejected("file is too big"))
+    await bring(house, "read", file("d", name="a.txt", size=10), file("e", name="b.txt"))
+    await house.advance(5)
+    assert "a.txt is too large" in house.seen()[0]
+    assert LOST in house.seen()[0]

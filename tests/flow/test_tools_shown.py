@@ -356,3 +356,24 @@ async def test_a_sign_that_fails_harms_nothing(furnish: Furnish) -> None:
     for gate in ("begin", "0", "end"):
         await set_gate(house, gate)
     assert house.seen() == ["Here."]
+
+
+@pytest.mark.parametrize("shows", [True, False])
+async def test_what_runs_is_shown_once(furnish: Furnish, shows: bool) -> None:
+    """Where the platform has no sign, the message says it, also before the first word."""
+    house = await furnish(WorkingBot())
+    bot = house.bot
+    assert isinstance(bot, WorkingBot)
+    bot.shows = shows
+    tools(house, ["search"])
+    await house.say("look")
+    await house.advance(2)
+    await set_gate(house, "begin")
+    assert house.seen() == ["One moment." if shows else "One moment.\n\n*using search …*"]
+    for gate in ("0", "end"):
+        await set_gate(house, gate)
+    tools(house, ["search"], first="")
+    house.stage.gate("0").clear()
+    await house.say("look")
+    await house.advance(2)
+    assert house.seen()[1:] == ([] if shows else ["*using search …*"])

@@ -73,6 +73,14 @@ def messages(draw: st.DrawFn, place: str | None = None) -> dict[str, Any]:
     return said
 
 
+_ASKED: Final = {"type": 4, "custom_id": "question", "value": "why?"}
+_FORMS: Final[tuple[list[dict[str, Any]], ...]] = (
+    [{"type": 1, "components": [_ASKED]}], [{"type": 18, "component": _ASKED}], [],
+    [{"type": 10, "content": "text"}, {"type": 18, "component": {"type": 3, "custom_id": "s", "values": ["a"]}}],
+)  # fmt: skip
+"""In rows as older clients send them, in labels as newer ones do: https://docs.discord.com/developers/components/reference."""
+
+
 @st.composite
 def interactions(draw: st.DrawFn) -> dict[str, Any]:
     where = draw(st.sampled_from(PLACES))
@@ -82,6 +90,7 @@ def interactions(draw: st.DrawFn) -> dict[str, Any]:
             "channel_id": where, "channel": {"id": where, "type": 1 if len(where) == 1 else 0}}  # fmt: skip
     made |= {"user": user} if len(where) == 1 else {"guild_id": GUILD["id"], "member": {"user": user, "nick": "N"}}
     target = draw(messages(where))
+    form = f"fd-ask:{where}/{target['id']}"
     made["data"] = draw(
         {
             1: st.just({}),
@@ -90,15 +99,27 @@ def interactions(draw: st.DrawFn) -> dict[str, Any]:
                                                  "resolved": {"messages": {target["id"]: target}}},
                  {"type": 1, "name": "resume", "options": [{"name": "which", "type": 3, "value": "1"}]},
                  {"type": 1, "name": "reset", "options": [{"name": "text", "type": 3, "value": "\u202ehi"}]},
-                 {"type": 1, "name": "stop"}, {"type": 1, "name": "undo", "options": [{"name": "n", "value": 2}]}]
+                 {"type": 1, "name": "stop"}, {"type": 1, "name": "undo", "options": [{"name": "n", "value": 2}]},
+                 {"type": 2, "name": "Greet", "target_id": "7", "resolved": {"users": {"7": user}}},
+                 {"type": 1, "name": "group", "options": [{"name": "sub", "type": 1, "options": []}]}]
             ),
-            3: st.sampled_from([{"component_type": 2, "custom_id": "fd:ABCDEFGHIJKLMNOP"}, {"custom_id": "other"}]),
-            4: st.just({"type": 1, "name": "resume", "options": [{"name": "w", "value": "x", "focused": True}]}),
-            5: st.just({"custom_id": f"fd-ask:{where}/{target['id']}", "components": [
-                {"type": 1, "components": [{"type": 4, "custom_id": "question", "value": "why?"}]}]}),
+            3: st.sampled_from(
+                [{"component_type": 2, "custom_id": "fd:ABCDEFGHIJKLMNOP"}, {"custom_id": "other"},
+                 {"component_type": 3, "custom_id": "fd:ABCDEFGHIJKLMNOP", "values": ["a"]},
+                 {"component_type": 5, "custom_id": "other", "values": ["7"], "resolved": {"users": {"7": user}}}]
+            ),
+            4: st.builds(
+                lambda name, typed: {"type": 1, "name": name, "options": [
+                    {"name": "w", "type": 3, "value": typed, "focused": True}]},
+                st.sampled_from(["resume", "model", "agent", "help", "nope"]), TEXT | st.integers(),
+            ),
+            5: st.sampled_from(_FORMS).map(lambda rows: {"custom_id": form, "components": rows}),
         }[kind]
     )  # fmt: skip
-    made["about"] = target
+    if kind == 3:
+        made["message"] = target
+    if kind == 5:
+        made["about"] = draw(st.sampled_from([target, None]))
     return made
 
 

@@ -6,7 +6,7 @@ FRONTDESK_TEST_EVENTS is how many events of each platform are tried.
 from __future__ import annotations
 
 import asyncio
-import itertools
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Coroutine
@@ -18,20 +18,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from bots.discord import inbound as discord
-from bots.discord import interactions as uses
-from bots.discord.places import Place, Places
-from bots.slack import inbound as slack
-from bots.slack import interactions as slack_uses
-from bots.telegram.addressed import Account
-from bots.telegram.intake import Intake
 from core.store.sql import Sql
 from core.store.tables import inbox, turns
-from core.vocabulary import Address, BotName, ChatId, ChatKind, EventId, Inbound, Message
 from tests.flow.bot import AdminBot
 from tests.flow.house import House
 from tests.properties import discord_events, slack_payloads, telegram_updates
 from tests.properties.spoiling import each_text_as, spoiled
+from tests.properties.ways_in import DiscordWay, SlackWay, TelegramWay, Way
 
 T = TypeVar("T")
 
@@ -49,57 +42,86 @@ many = settings(deadline=None, suppress_health_check=list(HealthCheck), database
 _OPEN_ROWS = Sql(select(func.count()).select_from(inbox).where(inbox.c.state != "done"))
 _OPEN_TURNS = Sql(select(func.count()).select_from(turns).where(turns.c.state.in_(("running", "suspended"))))
 
-Take = Callable[[House, list[Any]], Coroutine[Any, Any, None]]
+
+class Faults(logging.Handler):
+    """What the bots' own boundaries caught."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.told: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.told.append(f"{record.getMessage()}: {record.exc_info and record.exc_info[1]!r}")
 
 
 class World:
     """A desk for many examples."""
 
-    def __init__(self, take: Take, main: dict[str, object]) -> None:
+    def __init__(self, enter: Callable[[House], Way], main: dict[str, object]) -> None:
         """`main`: options of the bot."""
-        self._take = take
+        self._enter = enter
+        self._faults = Faults()
         self._options: dict[str, object] = {"bots": {"main": main}}
         self._runner = asyncio.Runner()
         self._state = tempfile.TemporaryDirectory()
-        self._house: House | None = None
+        self._open: tuple[House, Way] | None = None
         self._events = 0
         self._lives = 0
 
     def __enter__(self) -> World:
+        bots = logging.getLogger("bots")
+        bots.addHandler(self._faults)
+        bots.propagate = False
         return self
 
     def __exit__(self, *why: object) -> None:
+        bots = logging.getLogger("bots")
+        bots.propagate = True
+        bots.removeHandler(self._faults)
         self._end()
         self._runner.close()
         self._state.cleanup()
 
     def offer(self, events: list[Any]) -> None:
-        with structlog.testing.capture_logs():
-            self._run(self._offered(self._begun(), events))
+        try:
+            with structlog.testing.capture_logs():
+                self._run(self._offered(events))
+        except BaseException:  # the next try finds a new world
+            self._faults.told.clear()
+            self._end(sound=False)
+            raise
         self._events += len(events)
         if self._events >= LIFE:
             self._end()
 
-    def _begun(self) -> House:
-        if self._house is None:
+    async def _begun(self) -> tuple[House, Way]:
+        if self._open is None:
             self._lives += 1
             state = Path(self._state.name) / str(self._lives)
             state.mkdir()
-            self._house = House(state, self._options, (AdminBot(),))
-            self._run(self._house.open())
-        return self._house
+            house = House(state, self._options, (AdminBot(),))
+            await house.open()
+            self._open = (house, self._enter(house))
+        return self._open
 
-    async def _offered(self, house: House, events: list[Any]) -> None:
-        await self._take(house, events)
+    async def _offered(self, events: list[Any]) -> None:
+        house, way = await self._begun()
+        for event in events:
+            way.hear(event)
+        await way.taken()
         await house.idle()
         await house.advance(PATIENCE_S)
+        await way.taken()
+        assert self._faults.told == []
         rows, running = await house.store.read(lambda tx: (tx.number(_OPEN_ROWS), tx.number(_OPEN_TURNS)))
         assert (rows, running) == (0, 0), await _left(house)
 
-    def _end(self) -> None:
-        if self._house is not None:
-            house, self._house, self._events = self._house, None, 0
-            self._run(house.sound())
+    def _end(self, *, sound: bool = True) -> None:
+        if self._open is not None:
+            (house, way), self._open, self._events = self._open, None, 0
+            self._run(way.close())
+            if sound:
+                self._run(house.sound())
             self._run(house.die())
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -116,10 +138,10 @@ def _lists(one: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
     return sizes.flatmap(lambda size: st.lists(one, min_size=size, max_size=size))
 
 
-def each_ends(sound: st.SearchStrategy[Any], take: Take, **main: object) -> None:
+def each_ends(sound: st.SearchStrategy[Any], enter: Callable[[House], Way], **main: object) -> None:
     """Events, sound and spoiled, until there were as many as are wanted; then some with a text that no database takes,
     in each place where one stands."""
-    with World(take, main) as world:
+    with World(enter, main) as world:
 
         @settings(many, max_examples=max(1, EVENTS // 9))
         @given(_lists(spoiled(sound)))
@@ -135,100 +157,13 @@ def each_ends(sound: st.SearchStrategy[Any], take: Take, **main: object) -> None
         unstorable()
 
 
-_numbers = itertools.count(10**6)
-
-
-def _numbered(event: Any, *names: str) -> None:
-    """As a platform counts: what has an id that is no small number has a new one."""
-    for key, value in event.items() if isinstance(event, dict) else ():
-        if isinstance(value, dict):
-            _numbered(value, *names)
-        elif key in names and type(value) in (int, str) and str(value).isdecimal() and len(str(value)) > 2:
-            event[key] = type(value)(next(_numbers))
-
-
-async def _telegram(house: House, updates: list[Any]) -> None:
-    for update in updates:
-        _numbered(update, "update_id", "message_id")
-    us = Account(bot=BotName("main"), id=telegram_updates.US, username="MyBot")
-    await Intake(house.desk, house.clock).take(updates, us)
-
-
-async def _discord(house: House, events: list[Any]) -> None:
-    us = discord.Us(bot=BotName("main"), id=discord_events.US, name="Desk", application=discord_events.APPLICATION)
-    places = Places()
-    places.note("GUILD_CREATE", discord_events.GUILD)
-    batch: list[Inbound | None] = []
-    for what, data in (event if isinstance(event, list) and len(event) == 2 else ("", event) for event in events):
-        _numbered(data, "id")
-        channel = discord.channel_of(data) or ""
-        scene = discord.Scene(place=places.get(channel) or Place(id=channel, type=1), places=places)
-        match what:
-            case "INTERACTION_CREATE":
-                batch.append(await _used(house, data, us, scene))
-            case "MESSAGE_UPDATE":
-                batch.append(discord.edit(data, us, scene))
-            case _:
-                batch.append(discord.message(data, us, scene))
-    await house.receive(*[one for one in batch if one is not None])
-
-
-async def _used(house: House, data: Any, us: discord.Us, scene: discord.Scene) -> Inbound | None:
-    commands = {command.name: command for command in house.desk.commands}
-    if uses.asked_about(data) is not None:
-        said = uses.submitted(data, us, scene, data.get("about") if isinstance(data.get("about"), dict) else None)
-        return None if said is None else said.message
-    match uses.read(data, us, scene, commands):
-        case uses.Said(message=message):
-            return message
-        case uses.Pressed(press=press):
-            return press
-        case uses.Typing(principal=principal, command=command, typed=typed):
-            await house.desk.complete(principal, command, typed)
-    return None
-
-
-async def _slack(house: House, payloads: list[Any]) -> None:
-    us = slack.Account(
-        bot=BotName("main"), team=slack_payloads.TEAM, user=slack_payloads.US, bot_id=slack_payloads.BOT, name="desk",
-        app=slack_payloads.APP,
-    )  # fmt: skip
-    batch = [_of_slack(payload, us, house) for payload in payloads if isinstance(payload, dict)]
-    await house.receive(*[one for one in batch if one is not None])
-
-
-def _of_slack(payload: dict[str, Any], us: slack.Account, house: House) -> Inbound | None:
-    slack.people(slack.event_of(payload))
-    slack_uses.people(payload)
-    typed = slack_uses.command(payload, us, {}) if "command" in payload else None
-    if typed is not None:
-        return _typed(typed, us, house)
-    used = slack_uses.interaction(payload, us, {})
-    return used.press if isinstance(used, slack_uses.Pressed) else slack.read(payload, us, {})
-
-
-def _typed(command: slack_uses.Command, us: slack.Account, house: House) -> Message:
-    """A slash command where it was typed: to look for its thread takes Slack."""
-    return Message(
-        event=EventId(command.id),
-        message=command.id,
-        address=Address(bot=us.bot, chat=ChatId(command.chat)),
-        kind=ChatKind.DIRECT if command.chat.startswith("D") else ChatKind.GROUP,
-        sender=command.sender,
-        text=command.text,
-        sent_at=house.clock.now(),
-        addressed=True,
-        within=us.team,
-    )
-
-
 def test_every_update_of_telegram_ends_with_a_fate() -> None:
-    each_ends(telegram_updates.updates(), _telegram, groups=list(telegram_updates.GROUPS))
+    each_ends(telegram_updates.updates(), TelegramWay, groups=list(telegram_updates.GROUPS))
 
 
 def test_every_event_of_discord_ends_with_a_fate() -> None:
-    each_ends(discord_events.events(), _discord, platform="discord", groups=[discord_events.GUILD["id"]])
+    each_ends(discord_events.events(), DiscordWay, platform="discord", groups=[discord_events.GUILD["id"]])
 
 
 def test_every_payload_of_slack_ends_with_a_fate() -> None:
-    each_ends(slack_payloads.payloads(), _slack, platform="discord", groups=[slack_payloads.TEAM])  # any desk will do
+    each_ends(slack_payloads.payloads(), SlackWay, platform="discord", groups=[slack_payloads.TEAM])  # any desk will do

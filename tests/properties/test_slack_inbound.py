@@ -57,6 +57,7 @@ _INTERACTION = _record(
     actions=st.lists(_or_junk(_ACTION), max_size=2), container=_record(channel_id=_ID, message_ts=_TS, thread_ts=_TS),
     message=_record(**_SAID, blocks=st.lists(_JSON, max_size=2)), channel=_record(id=_ID), action_ts=_TS,
     response_url=_WORDS, trigger_id=_WORDS, channel_id=_ID, user_id=_ID, team_id=_ID, text=_WORDS,
+    team=_record(id=_ID), view=_record(bot_id=_ID),
 )  # fmt: skip
 
 
@@ -71,6 +72,8 @@ def test_any_json_is_read(payload: Any) -> None:
         interactions.command(payload, US, NAMES)
         interactions.interaction(payload, US, NAMES)
         interactions.people(payload)
+        interactions.is_about_own(payload, US)
+        interactions.is_ours(payload, US)
         settling.holds(DELIVERY)(payload)
         settling.shares("F1")(payload)
         threads.quoted([payload], US, NAMES)
@@ -98,6 +101,8 @@ def test_whatever_resembles_an_event_is_read_and_can_be_stored(payload: Any) -> 
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_whatever_resembles_an_interaction_is_read(payload: Any) -> None:
     interactions.people(payload)
+    interactions.is_about_own(payload, US)
+    interactions.is_ours(payload, US)
     interactions.interaction(payload, US, NAMES)
     command = interactions.command(payload, US, NAMES)
     if command is not None:

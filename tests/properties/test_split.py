@@ -133,10 +133,38 @@ def test_no_character_is_lost_and_none_changes_place(text: str, limit: int) -> N
     assert is_within(re.sub("[\u200b\u200d\0]", "", visible(text)), visible("".join(split(text, limit))))
 
 
-@given(st.lists(st.sampled_from([f for f in FRAGMENTS if not set(f) & set("`~|")]), max_size=60).map("".join), limits)
-def test_without_fences_and_tables_nothing_is_added(text: str, limit: int) -> None:
+@given(st.lists(st.sampled_from([f for f in FRAGMENTS if not set(f) & set("`~|>")]), max_size=60).map("".join), limits)
+def test_without_fences_tables_and_quotes_nothing_is_added(text: str, limit: int) -> None:
     joined = visible("".join(split(text, limit)))
     assert is_within(joined, visible(text))
+
+
+@given(
+    st.lists(st.sampled_from(["word", " ", "x" * 70, "数" * 20, ACCENTED, LINK, "!"])),
+    st.sampled_from(["> ", ">> "]),
+    limits,
+)
+def test_every_part_of_a_quote_is_one(pieces: list[str], marks: str, limit: int) -> None:
+    text = "".join(pieces)
+    parts = split(f"{marks}{text}\n\nplain", limit)
+    quotes = [line for part in parts for line in part.split("\n") if line and line != "plain"]
+    assert all(line.startswith(marks.strip()) for line in quotes)
+    assert visible("".join(line.removeprefix(marks) for line in quotes)) in (visible(text), visible(marks))
+    assert parts[-1].endswith("plain")
+
+
+emphatic = st.lists(
+    st.sampled_from(["**", "||", "word", "two words", " ", "\n\n", "`**`", "https://e.com/a**b ", LINK])
+)
+
+
+@given(emphatic, limits)
+def test_marks_in_pairs_add_themselves_only(pieces: list[str], limit: int) -> None:
+    text = "".join(pieces)
+    parts = split(text, limit, pairs=("||", "**"))
+    assert all(utf16_units(part) <= limit for part in parts)
+    assert is_within(visible(text), visible("".join(parts)))
+    assert re.sub(r"[|*\s]", "", "".join(parts)) == re.sub(r"[|*\s]", "", text)
 
 
 @given(markdown)

@@ -85,6 +85,13 @@ def test_marks_become_words_and_our_name_around_the_text_goes(content: str, text
     assert (message.text, message.addressed) == (text, addressed)
 
 
+def test_c27_another_bot_is_mentioned_and_not_us() -> None:
+    other = {"id": "7", "username": "other", "bot": True}
+    assert said("<@7> /reset", mentions=[other]).for_another
+    assert not said("<@42> ask <@7>", mentions=[other]).for_another
+    assert not said("<@6> hello").for_another
+
+
 def test_a_reply_quotes_and_one_to_us_is_for_us() -> None:
     theirs = {"id": "7", "content": "x" * 2000, "author": {"id": "6", "username": "bob"}}
     quote = said("no", type=19, referenced_message=theirs).quote

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bots.discord.markup import LIMIT, parts, render
+from bots.discord.markup import LIMIT, beginning, parts, render
 from bots.discord.tables import grid
 
 
@@ -98,6 +98,28 @@ def test_c25_no_half_of_a_character_is_left() -> None:
     for part in parts(text * 100):
         part.encode()
         assert len(render(part)) <= LIMIT
+
+
+def test_what_is_hidden_stays_hidden_while_an_answer_grows() -> None:
+    text = "The answer is ||forty-two|| and **no** more"
+    for end in range(text.index("f") + 1, len(text)):
+        shown = beginning(text[:end])
+        assert "forty"[: end - text.index("f")] in shown.split("||")[1]
+        assert shown.count("||") == 2
+        assert "\\|" not in shown
+    assert beginning(text) == render(text)
+
+
+def test_bold_that_goes_on_in_the_next_message_is_bold_there() -> None:
+    found = [render(part) for part in parts("word " * 390 + "**" + "bold " * 800 + "end** tail")]
+    assert len(found) == 3
+    assert all(part.count("**") == 2 for part in found)
+
+
+def test_a_quote_that_goes_on_in_the_next_message_is_one_there() -> None:
+    found = [render(part) for part in parts("> " + "word " * 1_000)]
+    assert len(found) == 3
+    assert all(part.startswith("> word") for part in found)
 
 
 @pytest.mark.parametrize("secret", ["secret " * 10, "secret " * 900])

@@ -114,6 +114,15 @@ def test_a_thread_of_ours_needs_no_mention_and_a_group_does() -> None:
     assert judge(replace(thread, text=" \n "), LISTED, Known(role=None, ours=True)) == Drop(reason="empty")
 
 
+def test_c27_what_names_another_bot_is_for_us_only_if_it_names_us_too() -> None:
+    other = replace(GROUP, kind=ChatKind.THREAD, addressed=False, for_another=True)
+    for text in ("hello", "/status"):
+        said = replace(other, text=text)
+        assert judge(said, LISTED, Known(role=Role.OWNER, ours=True)) == Drop(reason="not_addressed")
+        both = replace(said, addressed=True, for_another=False)
+        assert judge(both, LISTED, Known(role=None, ours=True)) == Pass(role=Role.GUEST)
+
+
 @pytest.mark.parametrize(
     ("listed", "within", "had", "heard"),
     [

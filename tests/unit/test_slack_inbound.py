@@ -55,6 +55,15 @@ def test_what_is_typed_is_read(text: str, heard: str, addressed: bool) -> None:
     assert (said.text, said.addressed) == (heard, addressed)
 
 
+@pytest.mark.parametrize(
+    ("text", "another"), [("<@U9> /reset", True), ("<@U1> ask <@U9>", False), ("<@U2> hello", False), ("hello", False)]
+)
+def test_c27_another_bot_is_mentioned_and_not_us(text: str, another: bool) -> None:
+    said = read(event(text=text), US, NAMES, {"U9"})
+    assert isinstance(said, Message)
+    assert said.for_another is another
+
+
 def test_both_events_of_a_mention_are_equal() -> None:
     plain = event(text="<@U1> hello", client_msg_id="x")
     mention = event(type="app_mention", text="<@U1> hello", channel_type=None, event_ts="1700000000.000100")

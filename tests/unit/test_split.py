@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from core.delivery.split import is_blank, split, utf16_units, whole_characters
+from core.delivery.split import closed, is_blank, split, utf16_units, whole_characters
 
 FAMILY = "\U0001f468‍\U0001f469‍\U0001f467‍\U0001f466"
 CODE = "```python\n" + "\n".join(f"def f{i}():\n    if x:\n        return {i}" for i in range(170)) + "\n```"
@@ -217,6 +217,53 @@ def test_marks_in_code_are_no_pair(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ["||x", "||a b|| ", "||", "|| x ", "||a `b||` c\n"])
 def test_a_quarter_megabyte_of_pairs_takes_little_time(unit: str) -> None:
-    started = time.perf_counter()
-    split(unit * (250_000 // len(unit)), 2000, pairs=("||",))
-    assert time.perf_counter() - started < 2.0
+    started = time.process_time()
+    split(unit * (250_000 // len(unit)), 2000, pairs=("||", "**"))
+    assert time.process_time() - started < 2.0
+
+
+BOLD = "**" + "bold " * 30 + "end**"
+
+
+def test_bold_that_is_longer_than_a_part_is_bold_in_each() -> None:
+    parts = split(f"begin {BOLD} tail", 60, pairs=("**",))
+    assert [part.count("**") for part in parts] == [2] * len(parts)
+    assert parts[1] == "**" + "bold " * 10 + "bold**"
+    assert parts[-1].endswith("end** tail")
+
+
+def test_pairs_within_a_pair_are_closed_and_opened_in_their_order() -> None:
+    parts = split(f"**||{BOLD.strip('*')}||**", 60, pairs=("||", "**"))
+    assert all(part.startswith("**||") and part.endswith("||**") for part in parts)
+    assert all(part.strip("|*") == " ".join(part.strip("|*").split()) for part in parts)
+
+
+@pytest.mark.parametrize("marks", ["> ", ">", "> > "])
+def test_a_line_of_a_quote_is_quoted_in_each_part(marks: str) -> None:
+    parts = split(f"{marks}{'word ' * 40}word\n\nplain", 60)
+    assert all(part.startswith(f"{marks}word") for part in parts)
+    assert parts[-1].endswith("word\n\nplain")
+
+
+def test_a_quote_that_ends_at_a_cut_quotes_nothing_more() -> None:
+    parts = split("> " + "word " * 11 + " " * 9 + "\n\n" + "plain " * 12, 60)
+    assert [part[:2] for part in parts] == ["> ", "pl", "pl"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("it is ||42", "it is ||42||"),
+        ("it is ||42 |", "it is ||42||"),
+        ("||a|| and ||b", "||a|| and ||b||"),
+        ("**bold and ||hidden\n\nmore", "**bold and ||hidden\n\nmore||**"),
+        ("**bold*", "**bold**"),
+        ("||whole|| **whole**", "||whole|| **whole**"),
+        ("a || b ** c", "a || b ** c"),
+        ("```\nif (a||b", "```\nif (a||b"),
+        ("`a||b` https://e.com/a**b", "`a||b` https://e.com/a**b"),
+        ("", ""),
+    ],
+)
+def test_what_grows_is_closed_at_its_end(text: str, shown: str) -> None:
+    assert closed(text, ("||", "**")) == shown

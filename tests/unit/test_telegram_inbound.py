@@ -102,6 +102,20 @@ def test_a_reply_to_our_message_addresses_us_and_one_to_another_bot_does_not() -
     assert not message_of(in_group("yes", reply_to_message={"message_id": 4})).addressed
 
 
+def test_c27_another_bot_is_named_or_replied_to_and_not_us() -> None:
+    def another(text: str, *entities: Json, **fields: Any) -> bool:
+        return message_of(in_group(text, *entities, **fields)).for_another
+
+    theirs = {"message_id": 4, "from": {"id": 43, "is_bot": True}}
+    hidden = {**theirs, "from": {"id": 1087968824, "is_bot": True}, "sender_chat": GROUP}
+    assert another("@OtherBot go", span("mention", 0, 9))
+    assert another("go", reply_to_message=theirs)
+    assert not another("@bobby go", span("mention", 0, 6))
+    assert not another("@mybot @otherbot go", span("mention", 0, 6), span("mention", 7, 9))
+    assert not another("go", reply_to_message=hidden)
+    assert not another("go", reply_to_message={"message_id": 4, "from": {"id": 8, "is_bot": False}})
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [

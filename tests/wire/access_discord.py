@@ -6,11 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from tests.crash.daemon import until
 from tests.fakes.discord import Call, Channel, GatewayRules, Message, ThreadedDiscordServer, User
 from tests.fakes.discord.acts import SayOptions
+from tests.fakes.discord.interaction_state import AUTOCOMPLETE
+from tests.fakes.discord.model import objects
 from tests.fakes.telegram.images import png
 from tests.wire.access_stage import Room, Saying, Stage, Who
 
+_ASK: Final = "Ask about this"
 _SOUND: Final = b"OggS" + bytes(60)
 
 
@@ -56,6 +60,11 @@ class DiscordStage(Stage):
             self._channels[thread] = opened
         return Room(chat=str(channel.id), thread=thread, group=place != "direct")
 
+    def direct(self, who: Who) -> Room:
+        channel = self.server.dm(self._users[who.id])
+        self._channels[str(channel.id)] = channel
+        return Room(chat=str(channel.id), group=False)
+
     def connected(self) -> bool:
         return self.server.connected() and bool(self.server.commands())
 
@@ -74,6 +83,10 @@ class DiscordStage(Stage):
             options["files"] = [("photo.png", png(90, 60))]
         elif saying.thing == "file":
             options["files"] = [("notes.txt", b"notes")]
+        elif saying.thing == "sound":
+            options["files"] = [("song.ogg", _SOUND)]
+        elif saying.thing == "sticker":
+            options["stickers"], text = [f"👍 {text}"], ""
         return str(self.server.say(channel, user, text, **options).id)
 
     def _deaf(self) -> User:
@@ -94,16 +107,35 @@ class DiscordStage(Stage):
     def pick(self, room: Room, who: Who, command: str) -> None:
         self.server.command(self._users[who.id], self._here(room), command)
 
-    def button(self, room: Room) -> bool:
-        return self._with_button(room) is not None
+    def ask_about(self, room: Room, who: Who, message: str, question: str) -> None:
+        asked = self.server.use_message_menu(self._users[who.id], self.server.message(int(message)), _ASK)
+        until(lambda: asked.acknowledged, "the menu is answered")
+        if asked.modal is not None:
+            [row] = objects(asked.modal["components"])
+            [field] = objects(row["components"])
+            self.server.submit(asked, {str(field["custom_id"]): question})
 
-    def _with_button(self, room: Room) -> Message | None:
-        return next((one for one in self.server.sent(self._here(room)) if one.buttons), None)
+    def look(self, room: Room, who: Who, what: str) -> None:
+        command = what.rpartition("/")[2]
+        [argument] = next(objects(one["options"]) for one in self.server.commands() if one["name"] == command)
+        self.server.autocomplete(self._users[who.id], self._here(room), command, str(argument["name"]), "")
 
-    def press(self, room: Room, who: Who) -> None:
-        message = self._with_button(room)
-        assert message is not None
-        self.server.press(self._users[who.id], message, next(iter(message.buttons)))
+    def shown(self, room: Room, who: Who, what: str) -> Sequence[str] | None:
+        place = self._here(room).id, int(who.id)
+        found = [one for one in self.server.interactions if (one.channel_id, one.user_id) == place]
+        looks = [one for one in found if one.type == AUTOCOMPLETE and one.acknowledged]
+        return [str(choice["value"]) for choice in looks[-1].choices] if looks else None
+
+    def button(self, room: Room, label: str, within: str = "") -> bool:
+        return bool(self._with_button(room, label, within))
+
+    def _with_button(self, room: Room, label: str, within: str) -> list[tuple[Message, str]]:
+        said = [one for one in self.server.sent(self._here(room)) if within in one.content]
+        return [(one, name) for one in said for name, shown in one.buttons.items() if shown == label]
+
+    def press(self, room: Room, who: Who, label: str, within: str = "") -> None:
+        message, name = self._with_button(room, label, within)[-1]
+        self.server.press(self._users[who.id], message, name)
 
     def say_as_nobody(self, room: Room, manner: str, who: Who, text: str) -> None:
         name = self._users[who.id].username if manner == "impostor" else "Hook"

@@ -11,134 +11,69 @@ from typing import Final
 
 from sqlalchemy import text as verbatim
 
-from core.desk.commands.forget import ASKED
-from core.desk.commands.table import BY_NAME
-from core.service.notices import ENGLISH
 from core.service.socket import SOCKET_NAME
 from core.service.socket_client import ask
 from core.store.sql import Row, Sql
 from tests.crash.daemon import Daemon, until
 from tests.fakes.agents_crash import closing
+from tests.wire.access_seen import (
+    ASKS,
+    BUTTON_OF,
+    LOOKS,
+    PANE,
+    STOP_ELSES,
+    STOP_OWN,
+    TYPES_MODEL,
+    Part,
+    Seen,
+)
 from tests.wire.access_stage import Room, Saying, Stage, Who
-from tests.wire.access_table import REASONS, ROLES, Cell
+from tests.wire.access_table import ROLES, Cell
 
 LONG_S: Final = 240.0
 """For all that a whole table makes the daemon do, on a busy machine; Slack lets so many places be read in a minute."""
-_ELSES: Final = "press: somebody else's"
-_OWN: Final = "press: one's own"
-_DETAILS: Final = {"forget": ASKED}
-"""Where a fate is told by another word than the command's name."""
-_NOT_YOURS: Final = ENGLISH["not_yours"]
-_CODE: Final = ENGLISH["pairing"].partition("{")[0]
+_THINGS: Final = ("photo", "file", "sound", "voice", "sticker", "location", "venue", "contact", "dice")
+_STOP: Final = BUTTON_OF["press"]
+NO_RESET: Final = """
+[session.reset]
+mode = "none"
+"""
+_GIVEN: Final = {"g": "guest", "b": "blocked", "O": "owner"}
+"""The roles that are stored; all others are configured, or none."""
 
-_ROWS: Final = Sql(verbatim("SELECT id, chat, message, state, fate, detail, turn_id, text FROM inbox ORDER BY id"))
+_ROWS: Final = Sql(
+    verbatim("""
+        SELECT id, chat, message, state, fate, detail, turn_id, text,
+            turn_id IS NOT NULL AND turn_id IN (SELECT id FROM turns WHERE state = 'suspended') AS suspended
+        FROM inbox WHERE account <> 'desk' ORDER BY id
+    """)
+)
+"""All but those of the desk's own making. `suspended`: what it asks for waits for somebody's word."""
 _UNDONE: Final = Sql(
     verbatim("""
         SELECT chat FROM inbox WHERE state <> 'done'
+            AND (turn_id IS NULL OR turn_id NOT IN (SELECT id FROM turns WHERE state = 'suspended'))
         UNION ALL SELECT chat FROM turns WHERE state = 'running'
         UNION ALL SELECT chat FROM deliveries WHERE state IN ('queued', 'sending')
     """)
 )
 _ALONE: Final = Sql(verbatim("SELECT chat, alone FROM deliveries WHERE alone IS NOT NULL AND state = 'sent'"))
 _UNSENT: Final = Sql(verbatim("SELECT text, state, error FROM deliveries WHERE state <> 'sent'"))
+_PAPER: Final = """
+[agents.paper]
+backend = "model"
+model = "openai:paper"
+models = ["openai:pencil"]
+base_url = "http://127.0.0.1:9/v1"
+api_key = "none"
+"""
+"""An agent that nobody asks anything: it has models to choose among."""
 _KEPT: Final = Sql(
     verbatim("""
         SELECT text FROM entries UNION ALL SELECT data FROM entries
         UNION ALL SELECT text FROM inbox UNION ALL SELECT enclosed FROM inbox UNION ALL SELECT text FROM deliveries
     """)
 )
-
-
-@dataclass
-class Part:
-    """One cell with its person, its chat and what was there before the act."""
-
-    cell: Cell
-    who: Who
-    room: Room
-    number: str
-    original: str = ""
-    last_row: int = 0
-    said: int = 0
-    whispered: int = 0
-    fetched: int = 0
-    signs: int = 0
-
-    @property
-    def mark(self) -> str:
-        """Of the act itself."""
-        return f"m{self.number}"
-
-    @property
-    def in_private_unknown(self) -> bool:
-        return self.cell.role == "s" and not self.room.group
-
-
-@dataclass(frozen=True, kw_only=True)
-class Seen:
-    """What came of it."""
-
-    part: Part
-    rows: Sequence[Row]
-    said: Sequence[str]
-    whispered: Sequence[str]
-    fetched: int
-    signs: int
-    alone: int
-    """Answers for that person alone that were sent, wherever."""
-
-    @property
-    def letter(self) -> str:
-        """As the table has it; "?" for what it has not."""
-        if not self.rows:
-            return "?" if self.said else "T" if self.whispered else "0"
-        fates = {(row.text("fate"), row.text_or_none("detail") or "") for row in self.rows}
-        if len(fates) > 1:
-            return "?"
-        fate, detail = next(iter(fates))
-        if silent := REASONS.get((fate, detail)):
-            return self._silence(silent)
-        if (fate, detail) == ("refused", "expired"):
-            return "?" if self.said else "X"
-        if (fate, detail) == ("refused", "voice_unheard"):
-            return "V" if list(self.said) == [ENGLISH["voice_unheard"]] else "?"
-        return self._answer(detail) if fate == "answered" else "?"
-
-    def _silence(self, silent: str) -> str:
-        if self.fetched or self.signs:
-            return "?"
-        told = [*self.said, *self.whispered]
-        if silent == "s" and told:
-            return "K" if len(told) == 1 and told[0].startswith(_CODE) else "?"
-        return "?" if self.said else "T" if self.whispered else silent
-
-    def _answer(self, detail: str) -> str:
-        if self.alone:
-            return "P" if not self.said and detail == _command(self.part.cell.kind) else "?"
-        told = [*self.said, *self.whispered]
-        if any(_NOT_YOURS in text for text in told):
-            return "N" if len(told) == 1 else "?"
-        if all(row.text_or_none("turn_id") for row in self.rows):
-            return "A" if any(closing("")[:-1] in text for text in told) else "?"
-        return "C" if told and detail == _command(self.part.cell.kind) else "?"
-
-    def __str__(self) -> str:
-        rows = [
-            (row.text_or_none("fate"), row.text_or_none("detail"), row.text_or_none("turn_id")) for row in self.rows
-        ]
-        wanted, came = self.part.cell.expected, self.letter
-        told = [text[:60] for text in (*self.said, *self.whispered)]
-        return (
-            f"{self.part.cell}: {wanted} expected, {came} seen: {rows} {told} fetched {self.fetched} signs {self.signs}"
-        )
-
-
-def _command(kind: str) -> str:
-    """The command that a row of the table is about, by the name that its fate is told by."""
-    if kind == _OWN:
-        return "stop"
-    word = kind.partition("/")[2].partition(" ")[0].rstrip(",")
-    return _DETAILS.get(word) or (BY_NAME[word].name if word in BY_NAME else "unknown")
 
 
 @dataclass
@@ -152,10 +87,12 @@ class Play:
     """Where the host asks what comes after all else."""
     held: set[str] = field(default_factory=set)
     """Chats where an answer goes on for ever."""
+    beside: set[str] = field(default_factory=set)
+    """Further chats where something was said."""
     barriers: int = 0
 
     def __post_init__(self) -> None:
-        self.roots = {(part.room.chat, part.room.thread) for part in self.parts if part.room.thread}
+        self.roots = {(part.scene.chat, part.scene.thread) for part in self.parts if part.scene.thread}
 
     # waiting
 
@@ -171,8 +108,10 @@ class Play:
         mark = f"hall{self.barriers}"
         self.stage.say(self.hall, self.host, Saying(text=f"fast {mark}", named=True))
         self.wait(lambda: any(closing(mark) in text for text in self.stage.said(self.hall)), f"an answer to {mark}")
-        due = [part for part in parts if part.cell.expected not in "0T"]
+        due = [part for part in parts if part.cell.expected not in "0TLE"]
         self.wait(lambda: self._arrived(due), "everything arrives")
+        shown = [part for part in parts if part.cell.expected in "LE"]
+        self.wait(lambda: all(self.shown(part) is not None for part in shown), "everything is shown")
         self.wait(self.quiet, "nothing is open")
 
     def _arrived(self, due: Sequence[Part]) -> bool:
@@ -196,32 +135,72 @@ class Play:
             for part in parts:
                 self.prepare(part)
             self.settle([])
-            due = [part for part in parts if part.cell.kind in (_OWN, _ELSES)]
-            self.wait(lambda due=due: all(self.stage.button(part.room) for part in due), "buttons")  # type: ignore[misc]
+            due = [part for part in parts if part.cell.kind in (STOP_OWN, STOP_ELSES)]
+            self.wait(lambda due=due: all(self.stage.button(part.room, _STOP) for part in due), "buttons")  # type: ignore[misc]
             self.note(parts)
             for part in parts:
                 self.act(part)
-                if part.cell.kind == _OWN:
+                if part.cell.kind == STOP_OWN:
                     self.held.discard(part.room.chat)
             self.settle(parts)
         return self.see()
 
     def prepare(self, part: Part) -> None:
         """What has to be there before."""
-        stage, cell, room = self.stage, part.cell, part.room
-        holds = cell.kind == _ELSES
+        stage, kind, room, who = self.stage, part.cell.kind, part.room, part.who
+        if kind == ASKS:
+            self._say_what_is_asked_about(part)
+            return
+        self._talk_before(part)
+        if kind in (STOP_OWN, STOP_ELSES):
+            self.held.add(room.chat)
+        match kind:
+            case "press: one's own":
+                stage.say(room, who, Saying(text=f"hold {part.before}", named=True))
+            case "edit, named":
+                part.original = stage.say(room, who, Saying(text=f"fast {part.before}"))
+            case "reply to the bot" | "reaction" if not room.group:
+                stage.say(room, who, Saying(text=f"fast {part.before}"))
+            case "opens Home" | "types /resume":
+                self._begin_what_can_be_resumed(part)
+            case "types /model":
+                self._choose_an_agent_with_models(part)
+            case "words to the assistant":
+                stage.look(room, who, PANE)
+            case _:
+                pass
+
+    def _talk_before(self, part: Part) -> None:
+        """Somebody else is answered, where that is part of the place."""
+        stage, cell = self.stage, part.cell
+        holds = cell.kind == STOP_ELSES
         needed = holds or cell.kind in ("reaction", "reply to the bot")
         idle = cell.expected in "brp" or (cell.place == "listed" and stage.a_thread_each)
         if cell.place in ("listed", "ours") and (needed or not idle):
-            stage.say(room, self.host, Saying(text=f"{'hold' if holds else 'fast'} h{part.number}", named=True))
-        if cell.kind == _OWN:
-            stage.say(room, part.who, Saying(text=f"hold p{part.number}", named=True))
-        if cell.kind in (_OWN, _ELSES):
-            self.held.add(room.chat)
-        if cell.kind == "edit, named":
-            part.original = stage.say(room, part.who, Saying(text=f"fast p{part.number}"))
-        if not room.group and cell.kind in ("reply to the bot", "reaction"):
-            stage.say(room, part.who, Saying(text=f"fast p{part.number}"))
+            stage.say(part.room, self.host, Saying(text=f"{'hold' if holds else 'fast'} {part.others}", named=True))
+
+    def _say_what_is_asked_about(self, part: Part) -> None:
+        scene, cell = part.scene, part.cell
+        if not scene.group:
+            part.original = self.stage.say(scene, part.who, Saying(text=f"fast {part.before}"))
+            return
+        named = cell.place == "ours" or (cell.place == "listed" and not self.stage.a_thread_each)
+        part.original = self.stage.say(scene, self.host, Saying(text=f"fast {part.others}", named=named))
+        self.beside.add(scene.chat)
+
+    def _begin_what_can_be_resumed(self, part: Part) -> None:
+        """Everybody tries to: in private, and who is not known there in a group that is listed."""
+        stage, said = self.stage, Saying(text=f"fast {part.before}", named=True)
+        if part.cell.role != "s" or not part.room.group:
+            private = stage.direct(part.who)
+            self.beside.add(private.chat)
+            stage.say(private, part.who, said)
+        elif part.cell.place in ("listed", "ours"):
+            stage.say(part.room, part.who, said)
+
+    def _choose_an_agent_with_models(self, part: Part) -> None:
+        by = self.owner if part.room.group else part.who
+        self.stage.say(part.room, by, Saying(text="/agent paper", named=True))
 
     def note(self, parts: Sequence[Part]) -> None:
         with self.daemon.reading() as tx:
@@ -230,6 +209,7 @@ class Play:
         for part in parts:
             part.last_row = last.get(part.room.chat, 0)
             part.said = len(self.stage.said(part.room))
+            part.said_aside = len(self.stage.said(part.scene))
             part.whispered = len(self.stage.whispered(part.room))
             part.fetched = self.stage.fetched(part.room)
             part.signs = self.stage.signs(part.room)
@@ -238,8 +218,12 @@ class Play:
         stage, kind, room, who = self.stage, part.cell.kind, part.room, part.who
         manner, _, rest = kind.partition(": ")
         match manner:
+            case _ if kind in LOOKS:
+                stage.look(room, who, kind)
+            case "asks about it":
+                stage.ask_about(part.scene, who, part.original, f"fast {part.mark}")
             case "press":
-                stage.press(room, who)
+                stage.press(room, who, _STOP)
             case "menu":
                 stage.pick(room, who, rest.removeprefix("/"))
             case "nobody" | "impostor" | "channel" | "linked":
@@ -272,19 +256,24 @@ class Play:
                 part=part,
                 rows=[row for row in of_chat.get(part.room.chat, ()) if row.integer("id") > part.last_row],
                 said=stage.said(part.room)[part.said :],
+                said_aside=stage.said(part.scene)[part.said_aside :] if part.scene != part.room else (),
                 whispered=stage.whispered(part.room)[part.whispered :],
                 fetched=stage.fetched(part.room) - part.fetched,
                 signs=stage.signs(part.room) - part.signs,
                 alone=alone.count((part.room.chat, part.who.id)),
+                shown=self.shown(part),
             )
             for part in self.parts
         ]
+
+    def shown(self, part: Part) -> Sequence[str] | None:
+        return self.stage.shown(part.room, part.who, part.cell.kind) if part.cell.kind in LOOKS else None
 
     def loose_ends(self) -> list[str]:
         """What is without a fate, of no chat, or not sent."""
         with self.daemon.reading() as tx:
             rows, unsent = tx.all(_ROWS), tx.all(_UNSENT)
-        known = {part.room.chat for part in self.parts} | {self.hall.chat}
+        known = {part.room.chat for part in self.parts} | {self.hall.chat} | self.beside
         return [
             *(f"row {row.integer('id')}" for row in rows if row.text("chat") not in known),
             *(f"row {row.integer('id')}" for row in rows if not row.text_or_none("fate") and not self._holds(row)),
@@ -292,7 +281,7 @@ class Play:
         ]
 
     def _holds(self, row: Row) -> bool:
-        return row.text("chat") in self.held
+        return row.text("chat") in self.held or bool(row.integer("suspended"))
 
     def asked(self) -> str:
         """What the agents were asked."""
@@ -318,18 +307,19 @@ def _halves(parts: Sequence[Part]) -> list[list[Part]]:
 
 def _words(words: str, mark: str) -> str:
     """The text that a row of the table means."""
-    return f"fast {mark}" if words == "words" else words.replace("words", mark)
+    return words.replace("words", f"fast {mark}")
 
 
 def saying(kind: str, mark: str) -> Saying:
     """A row that is a message."""
     named = kind.endswith(", named")
     kind = kind.removesuffix(", named")
-    if kind in ("photo", "file"):
-        return Saying(text=f"fast {mark}", named=named, thing=kind)
+    if kind in _THINGS:
+        text = f"fast {mark}" if kind in ("photo", "file", "sound") else mark
+        return Saying(text=text if kind != "voice" else "", named=named, thing=kind)
     match kind.partition(": "):
-        case ("voice", _, _):
-            return Saying(thing="voice")
+        case ("words to the assistant", _, _):
+            return Saying(text=f"fast {mark}")
         case ("handed on", _, words):
             return Saying(text=_words(words, mark), handed_on=True)
         case ("reply to the bot", _, _):
@@ -338,21 +328,26 @@ def saying(kind: str, mark: str) -> Saying:
             return Saying(text=_words(kind, mark), named=named)
 
 
-def furnished(stage: Stage, home: Path, cells: Sequence[Cell], direct: str = "pairing") -> Play:
-    """Everybody is there, the daemon is not started yet. `direct`: what the bot has for the place of the same name."""
+def furnished(stage: Stage, home: Path, cells: Sequence[Cell], direct: str = "pairing", more: str = NO_RESET) -> Play:
+    """Everybody is there, the daemon is not started yet. `direct`: what the bot has for the place of the same name.
+    `more`: further configuration."""
     host = stage.person("host")
     regulars = {role: stage.person(f"regular {role}", robot=role == "x") for role in ROLES}
     parts = []
     for number, cell in enumerate(cells):
         place = cell.place if cell.place != direct else "direct"
-        own = place == "direct" or cell.kind in ("comes and goes", _OWN)
+        aside = cell.kind == ASKS and stage.asks_in_private
+        own = place == "direct" or aside or cell.kind == "comes and goes" or cell.kind.endswith("one's own")
         who = stage.person(f"{cell.role}{number}", robot=cell.role == "x") if own else regulars[cell.role]
-        parts.append(Part(cell=cell, who=who, room=stage.room(place, who, host), number=f"{number:04}z"))
-    roles = {role: {part.who.identity for part in parts if part.cell.role == role} for role in "ou"}
+        scene = stage.room(place, who, host)
+        room = stage.direct(who) if aside else scene
+        parts.append(Part(cell=cell, who=who, room=room, scene=scene, number=f"{number:04}z"))
+    roles = {role: {part.who.identity for part in parts if part.begins_as == role} for role in "ou"}
     roles["o"].add(regulars["o"].identity)
     hall = stage.room("listed" if direct == "off" else "direct", host, host)
-    config = _config(stage, home, direct, {"o": sorted(roles["o"]), "u": sorted({host.identity, *roles["u"]})})
-    daemon = Daemon(home, config=config)
+    people = {"o": sorted(roles["o"]), "u": sorted({host.identity, *roles["u"]})}
+    more += _PAPER if any(cell.kind == TYPES_MODEL for cell in cells) else ""
+    daemon = Daemon(home, config=_config(stage, home, direct, people) + more)
     return Play(stage=stage, daemon=daemon, parts=parts, host=host, owner=regulars["o"], hall=hall)
 
 
@@ -366,10 +361,8 @@ owners = {json.dumps(people["o"])}
 allow = {json.dumps(people["u"])}
 [desk]
 max_turns = 500
-[session.reset]
-mode = "none"
 [agents.default]
-backend = "tests.fakes.agents_crash:make"
+backend = "tests.wire.access_agent:make"
 [agents.default.options]
 journal = {json.dumps(str(home / "journal"))}
 [bots.{stage.platform}]
@@ -387,7 +380,7 @@ def begin(play: Play) -> None:
 
 
 async def _give_roles(play: Play) -> None:
-    roles = {part.who.identity: {"g": "guest", "b": "blocked"}.get(part.cell.role) for part in play.parts}
+    roles = {part.who.identity: _GIVEN.get(part.begins_as) for part in play.parts}
     for identity, role in roles.items():
         if role is not None:
             await ask(play.daemon.state / SOCKET_NAME, "people.role", {"id": identity, "role": role})

@@ -26,7 +26,9 @@ class Room:
 
 @dataclass(frozen=True, kw_only=True)
 class Saying:
-    """`thing`: a file that comes along, "photo", "file" or "voice". `reply`: to what the bot said last."""
+    """`thing`: a file that comes along ("photo", "file", "sound", "voice"), or what is neither text nor file
+    ("sticker", "location", "venue", "contact", "dice"): then the text is a name in it. `reply`: to what the bot said
+    last."""
 
     text: str = ""
     named: bool = False
@@ -41,6 +43,8 @@ class Stage(ABC):
     platform: str
     a_thread_each: bool = False
     """Whether each question in a group begins a thread of its own."""
+    asks_in_private: bool = False
+    """Whether what somebody asks about by a message's menu is answered in their direct chat."""
     listed: list[str]
     """Ids of what goes into `groups`."""
 
@@ -59,6 +63,10 @@ class Stage(ABC):
         """A new one, of a kind of place of the table. `who` and `host` are in it."""
 
     @abstractmethod
+    def direct(self, who: Who) -> Room:
+        """Their direct chat, the same each time."""
+
+    @abstractmethod
     def connected(self) -> bool:
         """The bot hears everything."""
 
@@ -74,12 +82,29 @@ class Stage(ABC):
     def pick(self, room: Room, who: Who, command: str) -> None:
         """A command by the platform's own means."""
 
-    @abstractmethod
-    def button(self, room: Room) -> bool:
-        """Is there one to press?"""
+    def ask_about(self, room: Room, who: Who, message: str, question: str) -> None:
+        """By the entry in the menu of a message; the question is asked where one is asked for."""
+        raise NotImplementedError
+
+    def look(self, room: Room, who: Who, what: str) -> None:
+        """At something that shows more than messages: the row's name."""
+        raise NotImplementedError
+
+    def shown(self, room: Room, who: Who, what: str) -> Sequence[str] | None:
+        """What the last look showed to choose among; [""] if only there is nothing yet, None if it showed nothing."""
+        raise NotImplementedError
 
     @abstractmethod
-    def press(self, room: Room, who: Who) -> None: ...
+    def button(self, room: Room, label: str, within: str = "") -> bool:
+        """Is there one to press? `within`: under a message with these words."""
+
+    @abstractmethod
+    def press(self, room: Room, who: Who, label: str, within: str = "") -> None:
+        """The last one of these."""
+
+    def press_at_home(self, who: Who) -> None:
+        """A button of what `look` showed."""
+        raise NotImplementedError
 
     @abstractmethod
     def say_as_nobody(self, room: Room, manner: str, who: Who, text: str) -> None:

@@ -15,6 +15,8 @@ What is heard:
     V told that nobody listens   N told that this is not theirs to do
     X told that the button is over, and nothing happens
     K given a code               T told, for their eyes, that this is no place for it
+    L shown what they may choose among
+    E shown that there is nothing for them to choose among
 
 What is not, so that nothing is sent and nothing is fetched:
 
@@ -23,7 +25,7 @@ What is not, so that nothing is sent and nothing is fetched:
     0 nothing comes in at all    - there is no such thing there
 
 An impostor is nobody, with all of an owner's that the platform lets anybody show. "named": the bot is mentioned.
-Commands without a word after them do what they do then.
+Commands without a word after them do what they do then. "press": of Stop; the other buttons have a table of their own.
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ from dataclasses import dataclass
 from typing import Final
 
 PLACES: Final = ("direct", "listed", "unlisted", "ours", "other")
+DOORS: Final = ("allow", "open", "off")
 ROLES: Final = "ougsbx"
-HEARD: Final = "ACPVNXKT"
+HEARD: Final = "ACPVNXKTLE"
 SILENT: Final = "sbrpuae0"
 
 EVERYWHERE: Final = """
@@ -82,6 +85,7 @@ photo, named            | A A A K b r | A A A A b r | u u u u b r | A A A A b r 
 photo                   | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
 file, named             | A A A K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
 voice                   | V V V K b r | a a a a b r | u u u u b r | V V V V b r | a a a a b r |
+sound                   | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
 press: one's own        | C C C - - - | C C C C - - | - - - - - - | C C C C - - | C C C C - - |
 press: somebody else's  | - - - - - - | X X X X X - | - - - - - - | X X X X X - | - - - - - - |
 nobody: words, named    | - - - - - - | - - - - - p | - - - - - p | - - - - - p | - - - - - p |
@@ -128,7 +132,6 @@ reply to the bot        | - - - - - - | - - - - - - | - - - - - - | - - - - - - 
 /stop                   | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 menu: /status           | C C C K b - | C C C C b - | T T T T b - | - - - - - - | - - - - - - |
 menu: /stop             | C C C K b - | T T T T b - | T T T T b - | - - - - - - | - - - - - - |
-voice                   | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
 press: one's own        | C C C - - - | C C C C - - | - - - - - - | C C C C - - | - - - - - - |
 nobody: words, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
 nobody: /stop, named    | - - - - - - | - - - - - r | - - - - - r | - - - - - r | - - - - - r |
@@ -139,9 +142,40 @@ puts the bot out and in | - - - - - - | 0 0 0 0 0 - | 0 0 0 0 0 - | - - - - - - 
 """
 """A mention in a channel begins a thread of its own, in which nobody else was answered. A slash command is not typed in
 threads, and is about one's own; whom it is not for is told so, unless blocked; "bot_message" is nobody; replies are
-threads; a file of sound is no voice message; and what a thread began with comes along, which this agent can't hold."""
+threads; and what a thread began with comes along, which this agent can't hold."""
 
 ON: Final[Mapping[str, str]] = {"telegram": TELEGRAM, "discord": DISCORD, "slack": SLACK}
+
+ONLY_TELEGRAM: Final = """
+sticker                 | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
+location                | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
+venue                   | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
+contact                 | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
+dice                    | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
+"""
+
+ONLY_DISCORD: Final = """
+sticker                 | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
+asks about it           | A A A 0 0 - | A A A A 0 - | 0 0 0 0 0 - | A A A A 0 - | A A A A 0 - |
+types /resume           | L L L E E - | L L L L E - | E E E E E - | L L L L E - | L L L E E - |
+types /model            | L L L E E - | L L L L E - | E E E E E - | L L L L E - | L L L L E - |
+types /agent            | L L L E E - | L L L L E - | E E E E E - | L L L L E - | L L L L E - |
+"""
+"""By the menu of a message only those are asked for a question who would be heard, and so it is with what completes an
+argument. A stranger in a direct chat has a code by then; in a thread where nobody knows one there is nothing to go back
+to."""
+
+ONLY_SLACK: Final = """
+asks about it           | A A A s b - | A A A K b - | A A A K b - | A A A K b - | A A A K b - |
+opens Home              | L L L E E - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
+opens the assistant     | L L L 0 0 - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
+words to the assistant  | A A A K b - | - - - - - - | - - - - - - | - - - - - - | - - - - - - |
+"""
+"""What somebody asks about by the menu of a message is answered in their direct chat, as if they had handed it on
+there, and nowhere else. The assistant is a thread of that chat; whom it does not hear it suggests nothing."""
+
+ONLY: Final[Mapping[str, str]] = {"telegram": ONLY_TELEGRAM, "discord": ONLY_DISCORD, "slack": ONLY_SLACK}
+"""What the others have not."""
 
 OTHER_DOORS: Final = """
                         | allow       | open        | off         |
@@ -151,6 +185,46 @@ words                   | A A A n b r | A A A A b r | d d d d b r |
 photo                   | A A A n b r | A A A A b r | d d d d b r |
 """
 """Direct chats where `direct` is something else; also silent: n is not in `allow`, d the bot takes none."""
+
+OTHER_DOORS_ON: Final[Mapping[str, str]] = {
+    "telegram": "",
+    "discord": """
+asks about it           | A A A 0 0 - | A A A A 0 - | 0 0 0 0 0 - |
+types /agent            | L L L E E - | L L L L E - | E E E E E - |
+""",
+    "slack": """
+asks about it           | A A A n b - | A A A A b - | d d d d b - |
+opens Home              | L L L E E - | L L L L E - | E E E E E - |
+opens the assistant     | L L L 0 0 - | L L L L 0 - | 0 0 0 0 0 - |
+""",
+}
+
+BUTTON_PLACES: Final = ("direct", "listed", "ours")
+BUTTONS: Final = """
+                             |   direct    |   listed    |    ours     |
+                             | o u g s b x | o u g s b x | o u g s b x |
+Allow: one's own             | C C C - X - | C C C C X - | C C C C X - |
+Allow: somebody else's       | - - - - - - | X X X X X - | X X X X X - |
+Don't allow: one's own       | C C C - X - | C C C C X - | C C C C X - |
+Don't allow: somebody else's | - - - - - - | X X X X X - | X X X X X - |
+Resume: one's own            | C C C - X - | C C C C X - | C C C C X - |
+Resume: somebody else's      | - - - - - - | X X X X X - | X X X X X - |
+Let in                       | C X X - X - | - - - - - - | - - - - - - |
+"""
+"""Under a question that waits for somebody's word, under the announcement that a new conversation began, and in the
+chats of owners under the name of a stranger. Roles are those at the press: who is blocked was asked before, and all
+who press "Let in" were owners then."""
+
+BUTTONS_ON: Final[Mapping[str, str]] = {
+    "telegram": "",
+    "discord": "",
+    "slack": """
+Resume: one's own            | C C C - X - | - - - - - - | C C C C X - |
+Resume: somebody else's      | - - - - - - | - - - - - - | X X X X X - |
+Home: Resume                 | C C C - b - | - - - - - - | - - - - - - |
+""",
+}
+"""On Slack each question at the top of a channel begins a thread, where nothing was before."""
 
 REASONS: Final[Mapping[tuple[str, str], str]] = {
     ("refused", "stranger"): "s",
@@ -215,4 +289,12 @@ def cells_of(table: Mapping[str, list[str]], places: tuple[str, ...] = PLACES) -
 
 
 def table_on(platform: str) -> list[Cell]:
-    return list(cells_of({**rows_of(EVERYWHERE), **rows_of(ON[platform])}))
+    return list(cells_of({**rows_of(EVERYWHERE), **rows_of(ON[platform]), **rows_of(ONLY[platform])}))
+
+
+def doors_on(platform: str) -> list[Cell]:
+    return list(cells_of({**rows_of(OTHER_DOORS), **rows_of(OTHER_DOORS_ON[platform])}, DOORS))
+
+
+def buttons_on(platform: str) -> list[Cell]:
+    return list(cells_of({**rows_of(BUTTONS), **rows_of(BUTTONS_ON[platform])}, BUTTON_PLACES))

@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Final
 
 from tests.fakes.telegram import Chat, JsonObject, ThreadedTelegramServer, User
-from tests.fakes.telegram.markup import callback_values
+from tests.fakes.telegram.model import Message
 from tests.fakes.telegram.people import MessageOptions
+from tests.fakes.telegram.things import STICKER_ID, thing
 from tests.wire.access_stage import Room, Saying, Stage, Who
 
-_KINDS: Final = {"photo": "photo", "file": "document", "voice": "voice"}
+_KINDS: Final = {"photo": "photo", "file": "document", "voice": "voice", "sound": "audio"}
 
 
 class TelegramStage(Stage):
@@ -48,6 +49,10 @@ class TelegramStage(Stage):
         thread = str(self.server.topic(chat, self._users[host.id])) if chat.is_forum else ""
         return Room(chat=str(chat.id), thread=thread, group=chat.is_group)
 
+    def direct(self, who: Who) -> Room:
+        self._chats[who.id] = self.server.private(self._users[who.id])
+        return Room(chat=who.id, group=False)
+
     def connected(self) -> bool:
         return self.server.polling
 
@@ -59,9 +64,12 @@ class TelegramStage(Stage):
         if saying.handed_on:
             origin: JsonObject = {"type": "hidden_user", "sender_user_name": "Eve", "date": 1_700_000_000}
             options["extra"] = {"forward_origin": origin}
-        if saying.thing:
+        if saying.thing in _KINDS:
             like = {"caption": text} if text else {}
             said = self.server.share(chat, user, _KINDS[saying.thing], like, **options)  # type: ignore[arg-type]
+        elif saying.thing:
+            options["extra"] = thing(saying.thing, text)
+            said = self.server.say(chat, user, None, **options)
         else:
             said = self.server.say(chat, user, text, **options)
         return str(said.message_id)
@@ -86,14 +94,18 @@ class TelegramStage(Stage):
     def pick(self, room: Room, who: Who, command: str) -> None:
         raise NotImplementedError
 
-    def button(self, room: Room) -> bool:
-        return any(callback_values(one.reply_markup) for one in self.server.chat(self._chats[room.chat]).from_bot)
+    def button(self, room: Room, label: str, within: str = "") -> bool:
+        return bool(self._with_button(room, label, within))
 
-    def press(self, room: Room, who: Who) -> None:
-        chat = self._chats[room.chat]
-        message = next(one for one in self.server.chat(chat).from_bot if callback_values(one.reply_markup))
-        data = next(iter(callback_values(message.reply_markup)))
-        self.server.press(chat, self._users[who.id], message.message_id, data)
+    def _with_button(self, room: Room, label: str, within: str) -> list[tuple[Message, str]]:
+        """Messages with what the button sends."""
+        said = self.server.chat(self._chats[room.chat]).from_bot
+        found = [(one, _data(one, label)) for one in said if within in (one.text or "")]
+        return [(one, data) for one, data in found if data is not None]
+
+    def press(self, room: Room, who: Who, label: str, within: str = "") -> None:
+        message, data = self._with_button(room, label, within)[-1]
+        self.server.press(self._chats[room.chat], self._users[who.id], message.message_id, data)
 
     def say_as_nobody(self, room: Room, manner: str, who: Who, text: str) -> None:
         chat, options = self._chats[room.chat], self._options(room)
@@ -139,6 +151,7 @@ class TelegramStage(Stage):
     def fetched(self, room: Room) -> int:
         shown = self.server.chat(self._chats[room.chat]).messages
         mine = {one.media.file_id for one in shown if one.media is not None and not one.by_our_bot}
+        mine |= {STICKER_ID for one in shown if "sticker" in one.extra}
         return sum(call.params.get("file_id") in mine for call in self.server.calls_of("getFile"))
 
     def signs(self, room: Room) -> int:
@@ -147,6 +160,14 @@ class TelegramStage(Stage):
     @property
     def problems(self) -> Sequence[object]:
         return self.server.violations
+
+
+def _data(message: Message, label: str) -> str | None:
+    """What the button of this label sends."""
+    rows = (message.reply_markup or {}).get("inline_keyboard")
+    buttons = [one for row in rows if isinstance(row, list) for one in row] if isinstance(rows, list) else []
+    shown = {str(one["text"]): str(one["callback_data"]) for one in buttons if isinstance(one, dict)}
+    return shown.get(label)
 
 
 @contextmanager

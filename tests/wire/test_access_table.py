@@ -10,20 +10,28 @@ from typing import Final
 import pytest
 
 from core.desk.commands.table import BY_NAME
+from core.service.notices import ENGLISH
+from tests.fakes.agents_crash import closing
+from tests.wire.access_buttons import RESET_SOON, press_all
 from tests.wire.access_discord import discord
-from tests.wire.access_play import Play, Seen, begin, furnished
+from tests.wire.access_play import NO_RESET, Play, begin, furnished
+from tests.wire.access_seen import Seen
 from tests.wire.access_slack import SlackStage, slack
 from tests.wire.access_stage import Room, Saying, Stage, Who
 from tests.wire.access_table import (
+    DOORS,
     EVERYWHERE,
     EXPLAINED,
     HEARD,
     ON,
+    ONLY,
     OTHER_DOORS,
+    OTHER_DOORS_ON,
     REASONS,
     SILENT,
     Cell,
-    cells_of,
+    buttons_on,
+    doors_on,
     rows_of,
     table_on,
 )
@@ -36,14 +44,17 @@ SLICES: Final = [
     (platform, slice_, of) for platform, of in (("slack", 4), ("telegram", 2), ("discord", 2)) for slice_ in range(of)
 ]
 """Rows are played in so many parts, side by side: on Slack a bot says four things a second at most."""
-DOORS: Final = ("allow", "open", "off")
+
+FILES: Final = ("photo", "file", "sound")
 
 
 @contextmanager
-def playing(platform: str, home: Path, cells: Sequence[Cell], direct: str = "pairing") -> Iterator[Play]:
+def playing(
+    platform: str, home: Path, cells: Sequence[Cell], direct: str = "pairing", more: str = NO_RESET
+) -> Iterator[Play]:
     """Ready to play; in the end no rule of the platform was broken."""
     with STAGES[platform]() as stage:
-        play = furnished(stage, home, cells, direct)
+        play = furnished(stage, home, cells, direct, more)
         with play.daemon:
             begin(play)
             yield play
@@ -61,17 +72,21 @@ def check(play: Play, seen: Sequence[Seen]) -> None:
     assert told <= heard
     fetched = [str(one) for one in seen if one.fetched and one.part.cell.expected not in "AV"]
     assert not fetched, "\n".join(fetched)
+    untold = [str(one) for one in seen if one.letter == "A" and one.part.told not in "\n".join(one.said)]
+    assert not untold, "\n".join(untold)
 
 
 @pytest.mark.parametrize(("platform", "slice_", "of"), SLICES)
 def test_the_table(platform: str, slice_: int, of: int, tmp_path: Path) -> None:
-    kinds = list(rows_of(EVERYWHERE))[slice_::of]
-    cells = [cell for cell in table_on(platform) if cell.kind in kinds]
+    table = table_on(platform)
+    kinds = list(dict.fromkeys(cell.kind for cell in table))[slice_::of]
+    cells = [cell for cell in table if cell.kind in kinds]
     with playing(platform, tmp_path, cells) as play:
         seen = play.play()
         check(play, seen)
-        pictures = [one for one in seen if one.part.cell.kind.startswith(("photo", "file")) and one.letter == "A"]
-        assert all(one.fetched for one in pictures), "what is heard is fetched"
+        heard = [one for one in seen if one.letter == "A"]
+        unfetched = [one for one in heard if one.part.cell.kind.startswith(FILES) and not one.fetched]
+        assert not unfetched, "what is heard is fetched"
         explain_each(play, seen)
 
 
@@ -86,11 +101,34 @@ def explain_each(play: Play, seen: Sequence[Seen]) -> None:
 @pytest.mark.parametrize("platform", STAGES)
 @pytest.mark.parametrize("direct", DOORS)
 def test_other_doors(platform: str, direct: str, tmp_path: Path) -> None:
-    cells = [cell for cell in cells_of(rows_of(OTHER_DOORS), DOORS) if cell.place == direct]
+    cells = [cell for cell in doors_on(platform) if cell.place == direct]
     with playing(platform, tmp_path, cells, direct) as play:
         seen = play.play()
         check(play, seen)
         explain_each(play, seen)
+
+
+@pytest.mark.parametrize("platform", STAGES)
+def test_buttons(platform: str, tmp_path: Path) -> None:
+    """Each does what it says for the one whom it is for, and nothing for anybody else."""
+    with playing(platform, tmp_path, buttons_on(platform), more=RESET_SOON) as play:
+        seen = press_all(play)
+        check(play, seen)
+        done = [one for one in seen if one.letter == "C"]
+        assert not [str(one) for one in done if effect(one) not in "\n".join((*one.said, *one.said_aside))]
+        paid = {line.removeprefix("paid ") for line in play.asked().splitlines() if line.startswith("paid ")}
+        assert paid == {one.part.before for one in done if one.part.cell.kind.startswith("Allow")}
+
+
+def effect(done: Seen) -> str:
+    """What is said once a button did what it says: an answer in its place, or that it did."""
+    match done.part.cell.kind.partition(":")[0]:
+        case "Allow" | "Don't allow":
+            return closing(done.part.before)
+        case "Let in":
+            return ENGLISH["paired"].partition(".")[0]
+        case _:
+            return ENGLISH["resumed"].partition("{")[0]
 
 
 def test_the_table_has_every_command() -> None:
@@ -100,7 +138,9 @@ def test_the_table_has_every_command() -> None:
     } - {"/nosuch"}
     for platform, table in ON.items():
         assert set(rows_of(table)) <= set(rows), platform
-        assert all(cell.expected in HEARD + SILENT for cell in table_on(platform))
+        assert not set(rows_of(ONLY[platform])) & set(rows), platform
+        assert not set(rows_of(OTHER_DOORS_ON[platform])) & set(rows_of(OTHER_DOORS)), platform
+        assert all(cell.expected in HEARD + SILENT for cell in (*table_on(platform), *buttons_on(platform)))
     assert set(EXPLAINED) == set(REASONS.values())
 
 

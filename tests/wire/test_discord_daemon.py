@@ -85,3 +85,18 @@ def test_what_was_said_while_the_daemon_was_dead_is_answered_once(world: World) 
     shown = server.texts(direct)
     assert sum("one" in text for text in shown) == 1
     assert any("two" in text for text in shown)
+
+
+@pytest.mark.parametrize("name", ["status", "reset"])
+def test_a_command_whose_answer_a_kill_prevents_is_answered_where_its_sign_stands(world: World, name: str) -> None:
+    """For its asker alone, and for all."""
+    server = world.server
+    world.until(lambda: server.connected() and bool(server.commands()))
+    lost = server.hang("edit_response")
+    used = server.command(world.ada, world.general, name)
+    world.until(lambda: lost.hits == 1)
+    world.daemon.kill()
+    server.clear_faults()
+    world.daemon.start()
+    world.until(lambda: bool(used.original_id) and bool(server.message(used.original_id or 0).content))
+    assert [one.id for one in server.sent()] == [used.original_id]

@@ -29,8 +29,6 @@ class Timed(World):
     def __init__(self, server: DiscordServer, platform: ManualClock) -> None:
         super().__init__(server)
         self._platform = platform
-        self.allowed: set[str] = set()
-        """Rules that are broken where nobody can help it."""
 
     def later(self, seconds: float) -> None:
         self._platform.advance(seconds)
@@ -48,7 +46,7 @@ async def discord() -> AsyncIterator[Timed]:
     async with DiscordServer(limits=None, clock=platform, gateway=rules) as server:
         made = Timed(server, platform)
         yield made
-        assert {problem.rule for problem in server.problems} <= made.allowed
+        assert server.problems == ()
 
 
 async def slowly_stored(discord: Timed, desk: DiscordDesk, name: str, seconds: float) -> Interaction:
@@ -76,13 +74,50 @@ async def test_what_is_stored_slowly_is_acknowledged_in_time(discord: Timed, nam
     assert [one.interaction_id for one in server.sent() if one.content == "done"] == [used.id]
 
 
-async def test_what_is_stored_too_slowly_is_answered_all_the_same(discord: Timed) -> None:
-    server, discord.allowed = discord.server, {"acknowledged_late"}
+async def test_what_is_stored_too_slowly_is_answered_another_way(discord: Timed) -> None:
+    """Discord refuses an acknowledgement after its seconds, so none is tried."""
+    server = discord.server
     async with serving(discord) as (bot, desk):
         used = await slowly_stored(discord, desk, "reset", ANSWER_S + 0.1)
         await bot.send(discord.delivery(desk.messages[0], "late"))
     assert not used.acknowledged
+    assert not server.calls_of("callback")
     assert server.texts(discord.channel) == ("late",)
+
+
+async def test_what_waits_to_be_read_waits_within_the_three_seconds(discord: Timed) -> None:
+    """A command, suggestions and a form, behind a store that has no time."""
+    server = discord.server
+    async with serving(discord) as (bot, desk):
+        await discord.wait(lambda: bool(server.commands()))
+        desk.open.clear()
+        said = server.say(discord.dm, discord.ada, "hello")
+        await desk.until(lambda: desk.waiting == 1)
+        server.command(discord.ada, discord.channel, "reset")
+        server.autocomplete(discord.ada, discord.channel, "resume", "n-title-id", "pl")
+        server.use_message_menu(discord.ada, said, "Ask about this")
+        beats = len(server.notes_of("heartbeat"))
+        server.ask_heartbeat()  # answered once all that was said before has come
+        await discord.wait(lambda: len(server.notes_of("heartbeat")) > beats)
+        discord.later(ANSWER_S + 0.1)
+        desk.open.set()
+        await desk.until(lambda: len(desk.messages) == 2 and bool(desk.asked))
+        await bot.send(discord.delivery(desk.messages[1], "late"))
+    assert server.texts(discord.channel) == ("late",)
+    assert not server.calls_of("callback")
+
+
+async def test_an_acknowledgement_is_tried_again_within_its_time_only(discord: Timed) -> None:
+    server = discord.server
+    async with serving(discord) as (bot, desk):
+        lost = server.hang("callback", count=None)
+        await slowly_stored(discord, desk, "reset", ANSWER_S - 0.1)
+        await discord.wait(lambda: lost.hits == 1)
+        discord.later(0.2)
+        lost.release()
+        await bot.send(discord.delivery(desk.messages[0], "late"))
+    assert server.texts(discord.channel) == ("late",)
+    assert len(server.calls_of("callback")) == 1
 
 
 @pytest.mark.parametrize("name", ["reset", "status"])

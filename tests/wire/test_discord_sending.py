@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -18,9 +17,7 @@ from core.vocabulary import (
     ChatKind,
     Delivery,
     DeliveryId,
-    FileKind,
     Message,
-    OutFile,
     ThreadId,
     UserId,
 )
@@ -219,6 +216,16 @@ async def test_what_is_too_large_for_what_stands_before_discord_is_not_tried_aga
             await bot.send(discord.delivery(question, "hello"))
 
 
+async def test_what_an_answer_hides_is_hidden_while_it_grows(discord: World) -> None:
+    async with serving(discord) as (bot, desk):
+        begun = replace(discord.delivery(await asked(discord, desk), "it is ||forty"), beginning=True)
+        sent = await bot.send(begun)
+        await bot.edit(replace(begun, text="it is ||forty-two|"), sent)
+        await bot.edit(replace(begun, text="it is ||forty-two|| || all", beginning=False), sent)
+    [answer] = discord.server.sent(discord.channel)
+    assert answer.texts == ("it is ||forty||", "it is ||forty-two||", r"it is ||forty-two|| \|\| all")
+
+
 async def test_an_answer_whose_beginning_can_not_grow_on_is_another_message(discord: World) -> None:
     """The nonce of the beginning would bring that back in its place."""
     server = discord.server
@@ -234,45 +241,6 @@ async def test_an_answer_whose_beginning_can_not_grow_on_is_another_message(disc
         assert await bot.send(whole) == sent
     assert sent != begun
     assert server.texts(thread) == ("begun", "begun, and ended")
-
-
-async def test_files_go_out_with_their_caption_and_stay_on_an_edit(discord: World, tmp_path: Path) -> None:
-    server = discord.server
-    files = tuple(_file(tmp_path, name) for name in ("a.txt", "b.png"))
-    async with serving(discord) as (bot, desk):
-        question = await asked(discord, desk)
-        sent = await bot.send(discord.delivery(question, "two files", files=files))
-        await bot.edit(discord.delivery(question, "two files, as asked"), sent)
-        await bot.send(discord.delivery(question, "", files=files[:1]))
-    first, second = server.sent(discord.channel)
-    assert [(one.filename, one.content) for one in first.now.attachments] == [("a.txt", b"a.txt"), ("b.png", b"b.png")]
-    assert first.texts == ("two files", "two files, as asked")
-    assert (second.content, len(second.now.attachments)) == ("", 1)
-
-
-async def test_a_file_that_is_gone_or_not_allowed_costs_only_its_message(discord: World, tmp_path: Path) -> None:
-    server = discord.server
-    file = _file(tmp_path, "a.txt")
-    async with serving(discord) as (bot, desk):
-        question = await asked(discord, desk)
-        server.overwrite(discord.channel, discord.guild, deny=1 << 15)
-        with pytest.raises(Rejected):
-            await bot.send(discord.delivery(question, "a file", files=(file,)))
-        file.path.unlink()
-        with pytest.raises(Rejected):
-            await bot.send(discord.delivery(question, "a file", files=(file,)))
-        await bot.send(discord.delivery(question, "no file"))
-    assert server.texts(discord.channel) == ("no file",)
-
-
-async def test_a_larger_server_takes_larger_files(discord: World) -> None:
-    server = discord.server
-    async with serving(discord) as (bot, desk):
-        question = await asked(discord, desk)
-        assert bot.upload_limit(question.address) == bot.capabilities.upload_limit_bytes == 10 * 1024 * 1024
-        server.raw_event("GUILD_UPDATE", {"id": str(discord.guild.id), "premium_tier": 3})
-        await asked(discord, desk)
-        assert bot.upload_limit(question.address) == 100 * 1024 * 1024
 
 
 async def test_buttons_stand_side_by_side_and_an_edit_takes_them_away(discord: World) -> None:
@@ -382,13 +350,6 @@ async def test_a_bot_that_stops_ends_within_a_second_even_if_discord_is_silent(d
         await sending
     with pytest.raises(NotSent):
         await bot.send(discord.delivery(question, "hello"))
-
-
-def _file(folder: Path, name: str) -> OutFile:
-    path = folder / name
-    path.write_bytes(name.encode())
-    kind = FileKind.IMAGE if name.endswith("png") else FileKind.FILE
-    return OutFile(kind=kind, path=path, name=name, media_type="", size=len(name))
 
 
 def test_a_growing_answer_can_be_switched_off(discord: World) -> None:

@@ -10,9 +10,10 @@ from typing import Final
 
 import pytest
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
+from slack_sdk.web.async_client import AsyncWebClient
 
 from bots.slack.line import Patience
-from tests.contract.doubles import running
+from tests.contract.doubles import eventually, running
 from tests.wire.slack_world import World, opened
 
 PING_S: Final = 15.0
@@ -62,6 +63,30 @@ async def test_c38_sockets_whose_sessions_are_closed_under_them_are_rebuilt_at_o
         await world.heard(1)
         await world.acked()
     assert world.words == ["hello"]
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_that_another_process_hears_part_of_what_is_said_is_logged(
+    world: World, elsewhere: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And not that the bot has several sockets, one after the other and at once."""
+    other = SocketModeClient(world.server.bot.app_token, web_client=AsyncWebClient(base_url=world.server.api_base))
+    if elsewhere:
+        await other.connect()  # type: ignore[no-untyped-call]
+        await world.server.until(world.server.connected)
+    for ran in range(2):
+        async with running(world.bot, world.desk):
+            await world.server.until(lambda: world.server.connected(2 + elsewhere))
+            if elsewhere:
+                await eventually(lambda: "hears part of what is said" in caplog.text)
+                caplog.clear()
+            else:
+                world.say("to one socket")
+                world.say("to the other")
+                await world.heard(2 + 2 * ran)
+        await world.server.until(lambda: world.server.connected(0 + elsewhere))
+    await other.close()  # type: ignore[no-untyped-call]
+    assert "hears part of what is said" not in caplog.text
 
 
 async def test_an_event_is_acknowledged_within_a_second() -> None:

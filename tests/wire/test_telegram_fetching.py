@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,26 @@ async def test_a_file_that_is_too_large_is_refused(world: World) -> None:
         attachment = await attached(world, bytes((20 << 20) + 1))
         error = await refusal(world, attachment)
     assert isinstance(error, Rejected)
-    assert "too big" in str(error)
+    assert "more than 20 MiB" in str(error)
+
+
+async def limits(world: World, content: bytes) -> list[tuple[int, int]]:
+    """What may come and go, in bytes of a file, before and after somebody sends such a one."""
+    seen = []
+    async with running(world.bot, world.desk):
+        attachment = await attached(world, content)
+        seen.append((world.bot.capabilities.download_limit_bytes, world.bot.capabilities.upload_limit_bytes))
+        with suppress(Rejected):
+            await fetched(world, attachment)
+        seen.append((world.bot.capabilities.download_limit_bytes, world.bot.capabilities.upload_limit_bytes))
+    return seen
+
+
+@pytest.mark.parametrize("size", [1, (20 << 20) + 1])
+async def test_a_mere_way_to_telegram_s_server_is_known_by_the_first_file(world: World, size: int) -> None:
+    before, after = await limits(world, bytes(size))
+    assert before == (2000 << 20, 2_000_000_000)
+    assert after == (20 << 20, 50_000_000)
 
 
 @pytest.mark.parametrize(

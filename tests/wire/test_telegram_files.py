@@ -128,6 +128,50 @@ async def test_several_files_are_one_album_of_what_may_be_mixed(
     assert methods(world) == ["sendMediaGroup"]
 
 
+@pytest.mark.parametrize(
+    ("count", "ways"),
+    [(2, ["sendPhoto"] * 2), (3, ["sendMediaGroup", "sendPhoto"]), (11, ["sendMediaGroup", "sendPhoto"])],
+)
+async def test_of_several_files_with_buttons_the_last_carries_the_words_and_the_buttons(
+    world: World, folder: Desk, count: int, ways: list[str]
+) -> None:
+    files = [folder.file(FileKind.IMAGE, f"{number}.png") for number in range(count)]
+    delivery = replace(carrying(world, *files, text="**these?**"), buttons=(Button(label="Yes", data="x"),))
+    async with running(world.bot, world.desk):
+        await world.up()
+        number = await world.bot.send(delivery)
+        *first, last = world.server.chat(world.chat).from_bot
+        asked = last.caption, last.reply_markup is not None
+        await world.bot.edit(replace(delivery, text="these.", buttons=()), number)
+    *first, last = world.server.chat(world.chat).from_bot
+    names = [one.media.name if one.media else "" for one in (*first, last)]
+    assert names == [file.name for file in files]
+    assert [(one.caption, one.reply_markup) for one in first] == [(None, None)] * (count - 1)
+    assert (asked, str(last.message_id)) == (("these?", True), number)
+    assert (last.caption, last.reply_markup, methods(world)) == ("these.", None, ways)
+
+
+@pytest.mark.parametrize("words", ["Bad Request: no", "Too Many Requests"])
+async def test_once_the_first_files_are_there_whatever_happens_to_the_last_is_unknown(
+    world: World, folder: Desk, words: str
+) -> None:
+    files = [
+        folder.file(FileKind.IMAGE, "a.png"),
+        folder.file(FileKind.IMAGE, "b.png"),
+        folder.file(FileKind.FILE, "c.pdf"),
+    ]
+    delivery = replace(carrying(world, *files), buttons=(Button(label="Yes", data="x"),))
+    async with running(world.bot, world.desk):
+        await world.up()
+        world.server.answer_error("sendDocument", 429 if "Many" in words else 400, words)
+        with pytest.raises(Unknown):
+            await world.bot.send(delivery)
+        world.server.answer_error("sendMediaGroup", 400, "Bad Request: no")
+        with pytest.raises(Rejected):
+            await world.bot.send(delivery)
+    assert kinds(world) == ["photo", "photo"]
+
+
 @pytest.mark.parametrize("content", [png(9000, 2000), png(30, 700), b"no picture at all"])
 async def test_a_picture_that_is_no_photo_to_telegram_goes_as_a_document(
     world: World, folder: Desk, content: bytes

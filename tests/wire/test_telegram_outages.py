@@ -7,7 +7,9 @@ import traceback
 
 import pytest
 
+from bots.telegram.api import call
 from bots.telegram.bot import Patience, TelegramBot
+from bots.telegram.line import connected
 from config.secret import Secret
 from core.errors import BotRejected, NotSent
 from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId
@@ -200,6 +202,17 @@ async def test_the_token_is_in_no_log_line_whatever_happens(world: World, caplog
     assert len(caplog.records) >= 3
     assert world.server.token not in caplog.text
     assert "hello" not in caplog.text
+
+
+async def test_what_is_asked_once_the_connection_is_given_up_has_certainly_not_left(world: World) -> None:
+    async with connected(settings_for(world.server), Patience()) as line:
+        await line.ask(lambda api: call(api, "get_Me"))
+    for telling in (True, False):
+        with pytest.raises(NotSent):
+            await line.ask(
+                lambda api: call(api, "send_Message", {"chat_id": world.chat.id, "text": "x"}), telling=telling
+            )
+    assert world.server.chat(world.chat).bot_texts == ()
 
 
 # -- the way there ---------------------------------------------------------------------------------------------------

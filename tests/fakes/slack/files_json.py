@@ -47,5 +47,6 @@ def file_json(platform: Platform, file: File) -> JsonObject:
         "permalink": f"{platform.url}/files/{file.user_id}/{file.id}/{file.name}",
         "has_rich_preview": False,
         "file_access": "visible",
+        **({"subtype": file.subtype} if file.subtype is not None else {}),
         **{key: list(value) for key, value in kinds.items()},
     }

@@ -239,7 +239,8 @@ class View:
 
 @dataclass(frozen=True, kw_only=True)
 class File:
-    """A file. `ready` when its bytes are there and files.completeUploadExternal (or a person) finished it."""
+    """A file. `ready` when its bytes are there and files.completeUploadExternal (or a person) finished it.
+    `subtype`: a clip's, which was recorded in Slack."""
 
     id: str
     team_id: str
@@ -253,6 +254,7 @@ class File:
     expected_bytes: int | None = None
     uploaded: bool = True
     created: int = 0
+    subtype: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

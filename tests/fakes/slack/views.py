@@ -65,10 +65,12 @@ def home_of(platform: Platform, app_id: str, user_id: str) -> View | None:
 
 
 def view_json(platform: Platform, view: View) -> JsonObject:
-    app_bots = [one.bot for one in platform.installations.values() if one.app.id == view.app_id]
+    bots = [one.bot for one in platform.installations.values() if one.app.id == view.app_id]
+    team_id = platform.people[view.user_id].team_id
+    bot = next((one for one in bots if one.team_id == team_id), bots[0])
     return {
         "id": view.id,
-        "team_id": app_bots[0].team_id,
+        "team_id": bot.team_id,
         "type": view.kind,
         "private_metadata": "",
         "callback_id": "",
@@ -80,7 +82,7 @@ def view_json(platform: Platform, view: View) -> JsonObject:
         "root_view_id": view.root_id or view.id,
         "app_id": view.app_id,
         "external_id": "",
-        "bot_id": app_bots[0].bot_id,
+        "bot_id": bot.bot_id,
         **view.body,
     }
 

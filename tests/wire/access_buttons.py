@@ -1,0 +1,102 @@
+"""The table of buttons, played: everything is asked for, people become what they are, and press."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import text as verbatim
+
+from core.store.sql import Sql
+from tests.wire.access_play import Play
+from tests.wire.access_seen import BUTTON_OF, HOME, HOME_RESUME, LET_IN, Part, Seen
+from tests.wire.access_stage import Saying
+
+RESET_SOON: Final = """
+[session]
+sweep_s = 0.2
+[session.reset]
+mode = "idle"
+idle_minutes = 0.02
+"""
+_ROLES: Final = {"u": "user", "g": "guest", "b": "blocked"}
+_GOING_ON: Final = Sql(
+    verbatim("""
+        SELECT conversations.chat FROM conversations JOIN sessions ON sessions.id = conversations.session_id
+        WHERE sessions.ended_at IS NULL
+    """)
+)
+
+
+def press_all(play: Play) -> list[Seen]:
+    """A play that was furnished with `RESET_SOON`."""
+    parts = play.parts
+    for part in parts:
+        _begin(play, part)
+    play.settle([])
+    over = {part.room.chat for part in parts if _is_resumed(part)}
+    play.wait(lambda: not over & _going_on(play), "conversations end")
+    for part in parts:
+        _go_on(play, part)
+    play.settle([])
+    play.wait(lambda: all(_is_there(play, part) for part in parts), "buttons")
+    for part in parts:
+        if part.begins_as != part.cell.role and part.cell.role in _ROLES:
+            play.verb("people.role", id=part.who.identity, role=_ROLES[part.cell.role])
+    play.note(parts)
+    for part in parts:
+        _press(play, part)
+    play.settle(parts)
+    return play.see()
+
+
+def _is_resumed(part: Part) -> bool:
+    return "Resume" in part.cell.kind
+
+
+def _begin(play: Play, part: Part) -> None:
+    """Whoever the button is to be for begins; in a group that others talk in, after somebody else was answered."""
+    stage, place, word = play.stage, part.cell.place, "pay" if "llow" in part.cell.kind else "fast"
+    if not part.one_s_own:
+        stage.say(part.room, play.host, Saying(text=f"{word} {part.others}", named=True))
+        return
+    if place == "ours" or (place == "listed" and not stage.a_thread_each):
+        stage.say(part.room, play.host, Saying(text=f"fast {part.others}", named=True))
+    stage.say(part.room, part.who, Saying(text=f"{word} {part.before}", named=True))
+
+
+def _going_on(play: Play) -> set[str]:
+    with play.daemon.reading() as tx:
+        return {row.text("chat") for row in tx.all(_GOING_ON)}
+
+
+def _go_on(play: Play, part: Part) -> None:
+    """What brings the button, where the beginning did not."""
+    stage = play.stage
+    if part.cell.kind == LET_IN:
+        stranger = stage.person(part.others)
+        part.scene, part.original = stage.direct(stranger), stranger.id
+        play.beside.add(part.scene.chat)
+        stage.say(part.scene, stranger, Saying(text="let me in"))
+    elif part.cell.kind == HOME_RESUME:
+        stage.look(part.room, part.who, HOME)
+    elif _is_resumed(part):
+        by = part.who if part.one_s_own else play.host
+        stage.say(part.room, by, Saying(text=f"fast {part.before}", named=True))
+
+
+def _is_there(play: Play, part: Part) -> bool:
+    if part.cell.kind == HOME_RESUME:
+        return bool(play.stage.shown(part.room, part.who, HOME))
+    return play.stage.button(part.room, *_which(part))
+
+
+def _press(play: Play, part: Part) -> None:
+    if part.cell.kind == HOME_RESUME:
+        play.stage.press_at_home(part.who)
+    else:
+        play.stage.press(part.room, part.who, *_which(part))
+
+
+def _which(part: Part) -> tuple[str, str]:
+    """The label, and who wants to be let in."""
+    return BUTTON_OF[part.cell.kind.partition(":")[0]], part.original
