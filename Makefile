@@ -29,8 +29,9 @@ check: .venv/developing  ## Style, types, imports between the parts, house rules
 	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/python -m pytest -q tests/test_house_rules.py
 
-crash: .venv/developing  ## Kill the real process twenty times at every point
+crash: .venv/developing  ## Kill the real process twenty times at every point; 100,000 events of each platform
 	@FRONTDESK_CRASH_ROUNDS=20 $(PYTEST) -m crash $(ARGS)
+	@FRONTDESK_TEST_EVENTS=100000 $(PYTEST) tests/properties/test_fates.py
 
 bench: .venv/developing  ## Figures beside their budgets, as one table
 	@$(BIN)/python -m tests.bench $(ARGS)

@@ -22,8 +22,8 @@ COMPLETED = frozenset({"resume", "model", "agent"})
 
 
 async def complete(house: House, principal: Principal, command: str, typed: str) -> list[Choice]:
-    """Best first: what the command would take from this person there, and nothing from whom it would take nothing.
-    Raises `StoreError`."""
+    """Best first: what the command may be given; nothing for whom the gate lets command nothing there. Raises
+    `StoreError`."""
     if command not in COMPLETED:
         return []
     offer, terms = intake.offer(house, _command(house, principal), ""), intake.terms(house)

@@ -175,6 +175,10 @@ class HttpHarness(SlackHarness):
         super().__init__(server, clock, mode="http", app_token=None, signing_secret=secret)
         self._looking = clock
 
+    def broken_rules(self) -> tuple[object, ...]:
+        """Without late acknowledgements: the clock leaps while a request is on its way to the bot, too."""
+        return tuple(one for one in self._server.problems if one.rule != "late_ack")
+
     async def serve(self, scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
         await self.slack.asgi[str(scope["path"])](scope, receive, send)
 

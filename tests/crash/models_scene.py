@@ -24,6 +24,7 @@ from typing import Final
 
 from sqlalchemy import text as verbatim
 
+from core.service.notices import ENGLISH
 from core.store import entries, history
 from core.store.conversations import SessionId
 from core.store.entries import Entry, Kind
@@ -50,6 +51,13 @@ _LETTERS: Final = {
 SHAPES: Final = {"say": "ua", "line": "uacra", "look": "ucra", "lines": f"u{'cr' * LINES}a"}
 """What a whole exchange leaves for people to see."""
 
+_SETTLED: Final = re.compile(
+    "|".join(
+        re.escape(ENGLISH[key].format(minutes=15))
+        for key in ("consent_how", *(f"consent_was_{state}" for state in ("approved", "denied", "expired", "closed")))
+    )
+)
+"""How to answer a question, or what became of it."""
 _OPEN = Sql(
     verbatim("""
         SELECT (
@@ -213,8 +221,9 @@ class ModelScene(Scene):
     # what must hold
 
     def plain(self, text: str) -> str:
-        """Without markup, of which the store holds the source and people see the effect."""
-        return re.sub(r"\W|json", "", text)
+        """Without markup, of which the store holds the source and people see the effect; and without what became of a
+        question, which is stored once it is shown."""
+        return re.sub(r"\W|json", "", _SETTLED.sub("", text))
 
     def audit(self, fates: Mapping[str, str] | None = None, *, strays: int = 0) -> None:
         super().audit(fates or {}, strays=strays)

@@ -12,9 +12,9 @@ from typing import Final
 import httpx
 
 from tests.crash.dialogue import Ahead
-from tests.crash.platforms import Slack
+from tests.crash.platforms import Slack, SlackTalk
 from tests.crash.scene import Telegram
-from tests.fakes.slack import ThreadedSlackServer
+from tests.fakes.slack import Person, ThreadedSlackServer
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.fakes.telegram.courier import Courier
 
@@ -90,6 +90,12 @@ class PostedSlack(Slack):
         super().__init__(server, ahead, more)
         self._port = free_port()
         server.use_http(f"http://127.0.0.1:{self._port}/slack/slack")
+
+    def private(self, person: Person) -> SlackTalk:
+        """What is said in one go is posted side by side, and may come in any order."""
+        talk = super().private(person)
+        talk.ordered = False
+        return talk
 
     @property
     def table(self) -> str:
