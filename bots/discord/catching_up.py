@@ -33,7 +33,8 @@ _T = TypeVar("_T")
 
 _PAGE: Final = 100
 """The most that Discord gives at once."""
-_HAUNTS: Final = 500
+_HAUNTS: Final = 2_000
+"""The conversations that are looked at, the latest first: Discord gives some 40 a second."""
 _AT_ONCE: Final = 4
 _SLACK: Final = timedelta(minutes=5)
 """How far before the last stored message: some may have been on their way to the store when the process ended."""
@@ -186,7 +187,10 @@ class CatchingUp:
         noted = await self._desk.recall(self._us.bot, _NOTE)
         behind = datetime.fromisoformat(noted) if noted else None
         found: dict[str, _Channel] = {}
-        for haunt in await self._desk.haunts(self._us.bot, _HAUNTS):
+        haunts = await self._desk.haunts(self._us.bot, _HAUNTS)
+        if len(haunts) == _HAUNTS:
+            _LOG.warning("in older conversations nobody looks for what was missed", extra={"newest": _HAUNTS})
+        for haunt in haunts:
             since = max(self._desk.oldest, min(haunt.heard_at - _SLACK, behind or haunt.heard_at))
             for channel in self._channels(haunt):
                 if self._is_concerned(channel, haunt, gaps):

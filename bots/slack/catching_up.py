@@ -155,6 +155,8 @@ class CatchingUp:
         """What is known is read while the rest is listed."""
         self._planned_at = self._clock.now()
         haunts = await self._stored(lambda: self._desk.haunts(self._bot, MOST_HAUNTS))
+        if len(haunts) == MOST_HAUNTS:
+            _LOG.warning("in older conversations nobody looks for what was missed", extra={"newest": MOST_HAUNTS})
         noted = await self._stored(lambda: self._desk.recall(self._bot, _NOTE))
         gaps, self._gaps = self._gaps, []
         heard = max((haunt.heard_at for haunt in haunts), default=None)

@@ -6,27 +6,17 @@ import asyncio
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from config.first_steps import HOW_TO_ADD, HOW_TO_ADD_A_MODEL
 from core.cli.options import ConfigOption, JsonOption, Place, StateOption, place_of
 from core.errors import NotRunning
 from core.service.signals import Signals
 
 if TYPE_CHECKING:
     from config.load import Loaded
-
-HOW_TO_ADD: Final = """\
-No bot is configured: this is the terminal.
-To add Telegram: get a token from https://t.me/BotFather, set TELEGRAM_BOT_TOKEN to it and start again; frontdesk init
-asks for it, or for what Discord or Slack need.
-"""
-HOW_TO_ADD_A_MODEL: Final = """\
-No model is configured: the offline agent answers.
-To add one: set OPENAI_API_KEY or ANTHROPIC_API_KEY and start again, or write [agents.default] in a config file;
-config/frontdesk.example.toml shows every option.
-"""
 
 
 def run(context: typer.Context, config: ConfigOption = None, state: StateOption = None) -> None:

@@ -15,8 +15,6 @@ from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import conversations, inbox, keys, sessions
 from core.vocabulary import Address, ChatKind
 
-WINDOW = 5_000
-"""Sessions that are looked at for where people talked last."""
 ConversationId = NewType("ConversationId", int)
 """Unique in the store."""
 SessionId = NewType("SessionId", str)
@@ -48,19 +46,14 @@ _FIND = Sql(select(keys.c.conversation_id).where(keys.c.key == text("key")))
 _KEYS = Sql(select(keys.c.key).where(keys.c.conversation_id == integer("id")).order_by(keys.c.created_at, keys.c.key))
 _LOCK = Sql(select(conversations).where(_c.id == integer("id")).with_for_update())
 _GET = Sql(select(conversations).where(_c.id == integer("id")))
-_LATEST = (
-    select(sessions.c.id, sessions.c.last_human_at, sessions.c.touched_at)
-    .order_by(sessions.c.touched_at.desc(), sessions.c.id.desc())
-    .limit(count("window"))
-    .subquery()
-)
 _LAST_HEARD = Sql(
-    select(conversations, _LATEST.c.last_human_at)
-    .join_from(_LATEST, conversations, _LATEST.c.id == _c.session_id)
-    .where(_c.bot == text("bot"))
-    .order_by(_LATEST.c.touched_at.desc(), _LATEST.c.id.desc())
+    select(conversations, sessions.c.last_human_at)
+    .join_from(conversations, sessions, sessions.c.id == _c.session_id)
+    .where(_c.bot == text("bot"), sessions.c.touched_at > 0)
+    .order_by(sessions.c.touched_at.desc(), sessions.c.id.desc())
     .limit(count("most"))
 )
+"""By the index on `touched_at`, up to as many as are wanted; SQLite takes it for what it can see is a part of it."""
 _WAITED_IN = Sql(
     select(conversations, func.max(inbox.c.received_at).label("last_human_at"))
     .join_from(inbox, conversations, inbox.c.conversation_id == _c.id)
@@ -145,10 +138,9 @@ def holding(tx: Tx, session: SessionId) -> ConversationId | None:
 
 
 def last_heard(tx: Tx, bot: str, most: int) -> list[tuple[Conversation, datetime]]:
-    """Where people last talked with a bot, and when, the latest first; of the sessions that were touched last with any
-    bot, and of what waits to be answered."""
+    """Where people last talked with a bot, and when, the latest first; also where something waits to be answered."""
     waiting = tx.all(_WAITED_IN, bot=bot, most=most)
-    rows = [*waiting, *tx.all(_LAST_HEARD, bot=bot, most=most, window=WINDOW)]
+    rows = [*waiting, *tx.all(_LAST_HEARD, bot=bot, most=most)]
     found = {row.integer("id"): (_from_row(row), row.time("last_human_at")) for row in reversed(rows)}
     return sorted(found.values(), key=lambda one: one[1], reverse=True)[:most]
 

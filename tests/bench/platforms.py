@@ -103,12 +103,15 @@ def _at(waits_s: Sequence[float], share: float) -> float:
 
 
 def _waits(run: Run, name: str, when: str, beside: Run | None = None) -> list[Figure]:
-    """`beside`: the run to compare it with."""
+    """`beside`: the run to compare it with, beside which half of it may not take twice as long."""
     waits, others = waits_of(run.said, name), waits_of(beside.said, name) if beside is not None else ()
     what = f"said on {name} to answered there, {when}"
+    bare = {share: _at(others, share) if others else None for share in (0.5, 0.99)}
     return [
-        Figure(what=f"{what}, {call}", value=_at(waits, share), unit="ms", bare=_at(others, share) if others else None)
-        for call, share in (("p50", 0.5), ("p99", 0.99))
+        Figure(
+            what=f"{what}, p50", value=_at(waits, 0.5), unit="ms", bare=bare[0.5], budget=bare[0.5] and 2 * bare[0.5]
+        ),
+        Figure(what=f"{what}, p99", value=_at(waits, 0.99), unit="ms", bare=bare[0.99]),
     ]
 
 

@@ -1,4 +1,5 @@
-"""kill -9 around commands that change a conversation: carried out once, told once, and in order with the rest."""
+"""kill -9 around commands that change a conversation: carried out once, told once, and in order with the rest; on every
+platform."""
 
 from __future__ import annotations
 
@@ -6,36 +7,53 @@ import pytest
 from sqlalchemy import text as verbatim
 
 from core.store.sql import Sql
-from tests.crash.scene import RESET, ROUNDS, Scene, Talk
+from tests.crash.conftest import StageOn
+from tests.crash.dialogue import Dialogue
+from tests.crash.scene import RESET, ROUNDS, Scene, Stage
+from tests.crash.test_kill_platforms import FEW
 
 pytestmark = pytest.mark.crash
 
+ELSEWHERE = ("discord", "slack")
+RESETS = ("reset_accepted", "inside_reset", "command_carried_out")
+RESUMES = ("inside_resume", "command_carried_out")
 _SESSION_OF = Sql(
     verbatim("SELECT s.id, s.end_reason FROM entries e JOIN sessions s ON s.id = e.session_id WHERE e.text LIKE :mark")
 )
 
 
-def session_of(scene: Scene, mark: str) -> tuple[str, str | None]:
+def session_of(scene: Stage, mark: str) -> tuple[str, str | None]:
     """Where a message was stored: the session's id, and why it ended."""
     with scene.daemon.reading() as tx:
         [row] = tx.all(_SESSION_OF, mark=f"% {mark}")
     return row.text("id"), row.text_or_none("end_reason")
 
 
-def say_and_settle(scene: Scene, talk: Talk) -> str:
+def say_and_settle(scene: Stage, talk: Dialogue) -> str:
     mark = talk.say("fast")
     scene.settle()
     return mark
 
 
-@pytest.mark.parametrize("point", ["reset_accepted", "inside_reset", "command_carried_out"])
+@pytest.mark.parametrize("point", RESETS)
 def test_a_reset_is_carried_out_once(scene: Scene, point: str) -> None:
+    reset_and_die(scene, point, ROUNDS)
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.parametrize("point", RESETS)
+def test_so_it_is_elsewhere(stage_on: StageOn, name: str, point: str) -> None:
+    with stage_on(name) as stage:
+        reset_and_die(stage, point, FEW)
+
+
+def reset_and_die(scene: Stage, point: str, rounds: int) -> None:
     scene.start(point)
-    for _ in range(ROUNDS):
-        talk = scene.talk()
+    for _ in range(rounds):
+        talk = scene.speak()
         old = say_and_settle(scene, talk)
         scene.arm()
-        talk.type("/reset")
+        talk.put("/reset")
         new = talk.say("fast")
         scene.wait_death()
         scene.start(point)
@@ -73,16 +91,27 @@ def test_a_reset_that_was_accepted_ends_what_came_before_it_and_nothing_after(sc
         scene.audit(closed)
 
 
-@pytest.mark.parametrize("point", ["inside_resume", "command_carried_out"])
+@pytest.mark.parametrize("point", RESUMES)
 def test_a_resume_is_carried_out_once(scene: Scene, point: str) -> None:
+    resume_and_die(scene, point, ROUNDS)
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+@pytest.mark.parametrize("point", RESUMES)
+def test_so_is_a_resume_elsewhere(stage_on: StageOn, name: str, point: str) -> None:
+    with stage_on(name) as stage:
+        resume_and_die(stage, point, FEW)
+
+
+def resume_and_die(scene: Stage, point: str, rounds: int) -> None:
     scene.start(point)
-    for _ in range(ROUNDS):
-        talk = scene.talk()
+    for _ in range(rounds):
+        talk = scene.speak()
         first = say_and_settle(scene, talk)
-        talk.type("/reset")
+        talk.put("/reset")
         second = say_and_settle(scene, talk)
         scene.arm()
-        talk.type("/resume")
+        talk.put("/resume")
         third = talk.say("fast")
         scene.wait_death()
         scene.start(point)

@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import text as verbatim
 
 from core.store.sql import Sql
+from tests.crash.daemon import until
 from tests.crash.nursery import Nursery
 from tests.crash.scene import ROUNDS, UNKNOWN
 from tests.crash.test_kill_random import audit_talk
@@ -61,12 +62,17 @@ def test_killed_at_any_instant_while_platforms_fail(crowd: Crowd, seed: int) -> 
 
 
 def in_peace(crowd: Crowd, chance: random.Random) -> None:
-    """Nobody is killed: what the others notice of one that fails is printed."""
+    """Nobody is killed, and one that fails keeps nobody elsewhere waiting: all others are answered before it is back.
+    How long they wait is printed."""
     count = MESSAGES // 4
     said = crowd.talk_for(crowd.steps(count, chance), count / A_SECOND)
     crowd.settle_slowly(PATIENCE_S)
     crowd.doubles.fail("slack", "hanging")
     beside = crowd.talk_for(crowd.steps(count, chance), count / A_SECOND)
+    assert crowd.chat() == 1
+    others = [(dialogue, mark) for dialogue, mark in beside if dialogue.bot != "slack"]
+    until(lambda: all(dialogue.answers(mark) == 1 for dialogue, mark in others), "the others are answered",
+          timeout_s=PATIENCE_S)  # fmt: skip
     crowd.doubles.end("slack")
     crowd.settle_slowly(PATIENCE_S)
     for name in NAMES:

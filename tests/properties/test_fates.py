@@ -44,6 +44,7 @@ PATIENCE_S: Final = 10.0
 """Longer than the desk waits for the rest of a paste or an album."""
 UNSTORABLE: Final = "\ud800\0"
 many = settings(deadline=None, suppress_health_check=list(HealthCheck), database=None)
+_ROWS = Sql(select(func.count()).select_from(inbox))
 _OPEN_ROWS = Sql(select(func.count()).select_from(inbox).where(inbox.c.state != "done"))
 _OPEN_TURNS = Sql(select(func.count()).select_from(turns).where(turns.c.state.in_(("running", "suspended"))))
 
@@ -72,6 +73,7 @@ class World:
         self._open: tuple[House, Way] | None = None
         self._events = 0
         self.offered = 0
+        self.stored = 0
         self._lives = 0
 
     def __enter__(self) -> World:
@@ -127,6 +129,7 @@ class World:
         if self._open is not None:
             (house, way), self._open, self._events = self._open, None, 0
             self._run(way.close())
+            self.stored += self._run(house.store.read(lambda tx: tx.number(_ROWS)))
             if sound:
                 self._run(house.sound())
             self._run(house.die())
@@ -164,6 +167,7 @@ def each_ends(part: int, sound: st.SearchStrategy[Any], enter: Callable[[House],
         while world.offered < SHARE:
             seed(chance.getrandbits(64))(some)()
         seed(chance.getrandbits(64))(unstorable)()
+    assert world.stored > world.offered // 20, "what comes in is stored"
 
 
 @pytest.mark.parametrize("part", PARTS)
