@@ -1,18 +1,20 @@
 """Slash commands: what they are about, and where their answers go.
 
-Slack does not tell in which thread somebody typed one. In a direct chat it is that chat's, or its latest thread's; in a
-channel the one thread where the person talked with us, and where there are several the person is asked.
+Slack does not tell in which thread somebody typed one. It is about the only conversation of that direct chat, or the
+only thread of that channel in which the person talked with us; where there are several, or where not all could be
+looked at, the person is asked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from bots.slack import interactions, tokens, words
+from bots.slack.history import cursor_of
 from bots.slack.inbound import Account
 from bots.slack.interactions import WHICH, Choice, Command
 from bots.slack.line import Line
@@ -21,15 +23,18 @@ from bots.slack.markup import Block, mrkdwn_text, plain_text
 from bots.slack.outbound import QUIET
 from bots.slack.people import People
 from bots.slack.recent import Recent
-from core.errors import BotError, StoreError
-from core.fields import Json
-from core.ports import Desk, Haunt, Principal
+from core.errors import BotError, StoreError, ThreadGone
+from core.fields import Json, records
+from core.ports import CommandHelp, Desk, Haunt, Principal
 from core.vocabulary import Address, ChatId, ChatKind, EventId, Message, MessageId, Receipt, ThreadId, Verdict
 
-_LOOKED_AT: Final = 8
-"""Threads of a channel that are looked at, the latest."""
+_LOOKED_AT: Final = 20
+"""Conversations of one place that are looked at, the latest. Slack lets some 50 threads be read in a minute
+(https://docs.slack.dev/apis/web-api/rate-limits), and shows at most 25 buttons
+(https://docs.slack.dev/reference/block-kit/blocks/actions-block)."""
+_PAGE: Final = 200
 _REMEMBERED: Final = 256
-_HAUNTS: Final = 200
+_HAUNTS: Final = 10_000
 _URL_S: Final = 29 * 60.0
 _URL_USES: Final = 5
 """A response URL works five times within half an hour:
@@ -37,11 +42,38 @@ https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
 _PRIVATE: Final = "private"
 """What the id of a message begins with whose answer one person sees; that person follows."""
 _LABEL: Final = 70
+_OPENING: Final = 1_000
+"""So much of how a thread begins is kept, in characters, before names stand in it."""
+_NO_THREAD: Final = "chat"
+"""The value of a button for a chat itself."""
 _ANYWHERE: Final = frozenset({"help", "sessions", "version", "whoami"})
 """Commands that are about no conversation."""
+_UNASKED: Final = _ANYWHERE | {"forget", "usage"}
+"""These, and what is about a person more than about a conversation: nobody is asked which."""
 _NO_WORD: Final = frozenset({"stranger", "blocked"})
-Subject = Address | Sequence[tuple[Address, str]]
-"""What a command is about; or several such with what is talked about there, or none."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """The conversations that a command may be about, the latest first, each with what it is called. `all`: there is no
+    other."""
+
+    places: Sequence[tuple[Address, str]]
+    all: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Begun:
+    """How a thread begins, and who speaks there. `all`: so far as it goes."""
+
+    text: str
+    people: frozenset[str]
+    all: bool
+
+
+_GONE: Final = Begun(text="", people=frozenset(), all=True)
+Haunts = Mapping[ThreadId | None, Haunt]
+"""Of one chat, by thread, the latest first."""
 
 
 @dataclass(slots=True)
@@ -81,6 +113,8 @@ class Commands:
         self._desk = desk
         self._urls: Recent[tuple[str, str], ResponseUrl] = Recent(_REMEMBERED)
         self._asked: Recent[str, Command] = Recent(_REMEMBERED)
+        self._begun: Recent[Haunt, Begun] = Recent(_REMEMBERED)
+        """Good until something more is said there."""
 
     async def meant(self, payload: Json) -> Meant:
         """Looks around for a moment at most, and for nobody who would not be heard: what they typed is the desk's to
@@ -102,33 +136,54 @@ class Commands:
         )
         return self._placed(interactions.command(payload, self._us, names) or command, here, place)
 
-    async def _where(self, command: Command, here: Address, until_s: float) -> Subject | None:
+    async def _where(self, command: Command, here: Address, until_s: float) -> Address | Found | None:
         """What the command is about; None where that is not to be had in time, though it must be known."""
-        if not here.chat.startswith("D") and command.name in _ANYWHERE:
+        name, direct = self._table_name(command), here.chat.startswith("D")
+        if not direct and name in _ANYWHERE:
             return here
         try:
             async with self._line.aside(until_s):
-                return await self._place(command, here)
-        except (BotError, StoreError, TimeoutError):
-            return here if here.chat.startswith("D") or self._is_private(command.name) else None
+                haunts = await self._desk.haunts(self._us.bot, _HAUNTS)
+        except (StoreError, TimeoutError):
+            return here if name in _UNASKED else None
+        known: dict[ThreadId | None, Haunt] = {}
+        for one in haunts:
+            if one.address.chat == here.chat and (direct or one.address.thread is not None):
+                known.setdefault(one.address.thread, one)
+        if direct and name in _UNASKED:
+            return replace(here, thread=next(iter(known), None))
+        everything = len(haunts) < _HAUNTS and len(known) <= _LOOKED_AT
+        if direct and everything and len(known) <= 1:
+            return replace(here, thread=next(iter(known), None))
+        if direct and not everything:
+            known.setdefault(None, Haunt(address=here, kind=ChatKind.DIRECT, heard_at=self._line.clock.now()))
+        looked_at = dict([*known.items()][:_LOOKED_AT])
+        if direct:
+            found = await self._of_chat(here, looked_at, until_s)
+        else:
+            found = await self._of_channel(command, here, looked_at, until_s)
+        found = replace(found, all=found.all and everything)
+        return found.places[0][0] if found.all and len(found.places) == 1 else found
 
-    def _placed(self, command: Command, here: Address, place: Subject | None) -> Meant:
+    def _placed(self, command: Command, here: Address, place: Address | Found | None) -> Meant:
         if place is None:
             return Meant(answer=ephemeral(words.NOT_NOW))
         if not isinstance(place, Address):
-            if len(place) > 1:
+            unasked = self._table_name(command) in _UNASKED
+            if place.places and not unasked:
                 return Meant(answer=self._ask(command, place))
-            if not self._is_private(command.name):
-                return Meant(answer=ephemeral(words.NONE_HERE))
+            if not unasked and not (place.all and self._is_private(command.name)):
+                return Meant(answer=ephemeral(words.NONE_HERE if place.all else words.NOT_ALL))
             place = here
         return Meant(message=self._message(command.id, place, command))
 
     def chosen(self, choice: Choice) -> Message | None:
-        """The command for the thread that was chosen; None if it is not known any more."""
+        """The command for the conversation that was chosen; None if it is not known any more."""
         command = self._asked.pop(choice.block)
         if command is None or command.sender.user != choice.sender.user:
             return None
-        place = Address(bot=self._us.bot, chat=ChatId(command.chat), thread=ThreadId(choice.value))
+        thread = None if choice.value == _NO_THREAD else ThreadId(choice.value)
+        place = Address(bot=self._us.bot, chat=ChatId(command.chat), thread=thread)
         return self._message(choice.id, place, replace(command, response_url=choice.response_url))
 
     def private_answer(self, chat: ChatId, asked: MessageId | None) -> Private | None:
@@ -153,41 +208,71 @@ class Commands:
         kind = ChatKind.DIRECT if here.chat.startswith("D") else ChatKind.GROUP
         return Principal(address=here, kind=kind, sender=command.sender, within=self._us.team)
 
-    async def _place(self, command: Command, here: Address) -> Subject:
-        haunts = await self._desk.haunts(self._us.bot, _HAUNTS)
-        if here.chat.startswith("D"):
-            latest = next((one.address for one in haunts if one.address.chat == here.chat), None)
-            return replace(here, thread=latest.thread if latest is not None else None)
-        threads = [one for one in haunts if one.address.chat == here.chat and one.address.thread is not None]
-        looked_at = await asyncio.gather(*(self._topic(one, str(command.sender.user)) for one in threads[:_LOOKED_AT]))
-        found = [(one.address, topic) for one, topic in zip(threads, looked_at, strict=False) if topic is not None]
-        return found[0][0] if len(found) == 1 else found
+    async def _of_chat(self, here: Address, haunts: Haunts, until_s: float) -> Found:
+        """Those of a direct chat: all are the person's."""
+        looked_at = {thread: one for thread, one in haunts.items() if thread is not None}
+        begun = await asyncio.gather(*(self._beginning(one, 1, until_s) for one in looked_at.values()))
+        topics = await self._topics(dict(zip(looked_at, begun, strict=True)), until_s)
+        topics[None] = words.THE_CHAT
+        places = [
+            (replace(here, thread=thread), topics[thread] or words.A_THREAD.format(at=one.heard_at))
+            for thread, one in haunts.items()
+        ]
+        return Found(places=places, all=True)
 
-    async def _topic(self, haunt: Haunt, user: str) -> str | None:
-        """How the thread begins; None if this person is not in it."""
-        arguments = {"channel": haunt.address.chat, "ts": haunt.address.thread, "limit": 100}
-        answer = await self._line.call("conversations.replies", arguments, telling=False)
-        listed = answer.get("messages")
-        said = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-        if not any(one.get("user") == user for one in said):
+    async def _of_channel(self, command: Command, here: Address, haunts: Haunts, until_s: float) -> Found:
+        """Those in which this person speaks."""
+        begun = await asyncio.gather(*(self._beginning(one, _PAGE, until_s) for one in haunts.values()))
+        read, user = dict(zip(haunts, begun, strict=True)), str(command.sender.user)
+        theirs = {thread: one for thread, one in read.items() if one is not None and user in one.people}
+        others = [one for thread, one in read.items() if thread not in theirs]
+        topics = await self._topics(theirs, until_s)
+        places = [(replace(here, thread=thread), topic or "…") for thread, topic in topics.items()]
+        return Found(places=places, all=all(one is not None and one.all for one in others))
+
+    async def _beginning(self, haunt: Haunt, most: int, until_s: float) -> Begun | None:
+        """None if Slack does not tell in time."""
+        if (known := self._begun.get(haunt)) is not None:
+            return known
+        arguments = {"channel": haunt.address.chat, "ts": haunt.address.thread, "limit": most}
+        try:
+            async with self._line.aside(until_s):
+                answer = await self._line.call("conversations.replies", arguments, telling=False)
+        except ThreadGone:
+            return _GONE
+        except (BotError, TimeoutError):
             return None
-        text = str(said[0].get("text") or "")
-        names = await self._people.names(tokens.named_in(text))
-        return tokens.readable(text, {**names, self._us.user: self._us.name}).strip() or "…"
+        said = records(answer.get("messages"))
+        text = str(said[0].get("text") or "") if said else ""
+        people = frozenset(str(one.get("user")) for one in said)
+        begun = Begun(text=text[:_OPENING], people=people, all=not cursor_of(answer))
+        self._begun.put(haunt, begun)
+        return begun
 
-    def _ask(self, command: Command, places: Sequence[tuple[Address, str]]) -> Json:
-        self._asked.put(command.id, command)
+    async def _topics(
+        self, begun: Mapping[ThreadId | None, Begun | None], until_s: float
+    ) -> dict[ThreadId | None, str]:
+        """What those threads are called; "" where that is not known."""
+        texts = {thread: one.text if one is not None else "" for thread, one in begun.items()}
+        names = await self._people.names(set().union(*map(tokens.named_in, texts.values())), until_s)
+        names = {**names, self._us.user: self._us.name}
+        return {thread: tokens.readable(text, names).strip() for thread, text in texts.items()}
+
+    def _ask(self, command: Command, found: Found) -> Json:
+        self._asked.put(command.id, replace(command, chat=found.places[0][0].chat))
         buttons: list[Block] = [
             {
                 "type": "button",
                 "action_id": f"{WHICH}{number}",
-                "value": str(address.thread),
+                "value": str(address.thread or _NO_THREAD),
                 "text": plain_text(topic[:_LABEL]),
             }
-            for number, (address, topic) in enumerate(places)
+            for number, (address, topic) in enumerate(found.places)
         ]
         question: Block = {"type": "section", "text": mrkdwn_text(f"{words.WHICH} `{tokens.escaped(command.name)}`")}
-        return ephemeral(words.WHICH, [question, {"type": "actions", "block_id": command.id, "elements": buttons}])
+        rest: list[Block] = [] if found.all else [{"type": "section", "text": mrkdwn_text(words.NOT_ALL)}]
+        answers: Block = {"type": "actions", "block_id": command.id, "elements": buttons}
+        return ephemeral(words.WHICH, [question, answers, *rest])
 
     # what it is then
 
@@ -213,7 +298,7 @@ class Commands:
 
     def _is_known(self, name: str) -> bool:
         """What is no command is said to us, as if it were written here."""
-        return any(name == one.name or name in one.aliases for one in self._desk.commands)
+        return self._of_table(name) is not None
 
     def spelled(self, text: str, *, in_thread: bool) -> str:
         """With the commands in what the desk says as people here can type them: Slack takes no "/again", and in a
@@ -223,7 +308,15 @@ class Commands:
         return re.sub(rf"(?<![\w/.:])/(?=(?:{names})(?![\w/-]))", typed, text) if names else text
 
     def _is_private(self, name: str) -> bool:
-        return any(one.private for one in self._desk.commands if one.name == name)
+        known = self._of_table(name)
+        return known is not None and known.private
+
+    def _of_table(self, name: str) -> CommandHelp | None:
+        return next((one for one in self._desk.commands if name == one.name or name in one.aliases), None)
+
+    def _table_name(self, command: Command) -> str:
+        known = self._of_table(command.name)
+        return known.name if known is not None else command.name
 
 
 def refused(receipt: Receipt | None) -> Json | None:

@@ -128,17 +128,6 @@ async def test_a_command_in_a_direct_chat_is_that_chats(world: World, typed: str
     assert (message.addressed, message.sender.user, message.within) == (True, world.ada.id, world.server.team.id)
 
 
-async def test_a_command_is_about_the_latest_thread_of_a_direct_chat(world: World) -> None:
-    old, new = world.say("old"), world.say("new")
-    world.haunt(world.chat, old)
-    world.haunt(world.chat, new)
-    async with running(world.bot, world.desk):
-        await world.up()
-        await world.heard(2)
-        await acked(world, world.server.slash(world.chat, world.ada, "/frontdesk", "stop"))
-    assert world.messages[-1].address.thread == new.ts
-
-
 async def test_among_two_other_people_it_is_about_our_own_chat_with_whoever_typed_it(world: World) -> None:
     other = world.server.im(world.ada, world.server.add_bot("another app"))
     async with running(world.bot, world.desk):
