@@ -5,7 +5,7 @@ BIN := .venv/bin
 ARGS ?=
 # More than there are cores: many tests wait for a process that was killed.
 JOBS ?= 4
-# Of each platform, sound and spoiled; 100,000 take half an hour on two cores.
+# Events of each platform, sound and spoiled; 100,000 take some twenty minutes on two cores.
 EVENTS ?= 100000
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 PACKAGES := bots core config

@@ -29,7 +29,8 @@ MESSAGES: Final = int(os.environ.get("FRONTDESK_THREE_MESSAGES", "240"))
 A_SECOND: Final = 12
 """Messages of all people together; Slack takes four a second of a workspace."""
 KILLS: Final = 5
-PATIENCE_S: Final = 120.0
+PATIENCE_S: Final = 120.0 + PEOPLE
+"""Slack lets 45 conversations be read in a minute, and each start reads them all."""
 
 _UNKNOWN_ON = Sql(verbatim("SELECT count(*) FROM deliveries WHERE state = 'unknown' AND bot = :bot"))
 
