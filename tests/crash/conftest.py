@@ -13,7 +13,7 @@ pytest.register_assert_rewrite(
     "tests.crash.scene", "tests.crash.daemon", "tests.crash.models_scene", "tests.crash.everywhere"
 )
 
-from tests.crash.dialogue import Ahead, Platform  # noqa: E402
+from tests.crash.dialogue import Ahead, Dialogue, Platform  # noqa: E402
 from tests.crash.everywhere import World  # noqa: E402
 from tests.crash.models_scene import Furniture, ModelScene, Open  # noqa: E402
 from tests.crash.nursery import Nursery  # noqa: E402
@@ -89,13 +89,18 @@ def platform_called(name: str, more: str = "") -> Iterator[Platform]:
 
 @pytest.fixture
 def stage_on(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> StageOn:
-    """Opens a stage on one platform, without its limits; further arguments are lines of the bot's table."""
+    """Opens a stage on one platform, without its limits; further arguments are lines of the bot's table. `enter` makes
+    a place to talk that the configuration has to name; `kind`: a stage with another agent."""
 
     @contextmanager
-    def opened(name: str, *more: str) -> Iterator[Stage]:
+    def opened(
+        name: str, *more: str, enter: Callable[[Platform], Dialogue] | None = None, kind: type[Stage] = Stage
+    ) -> Iterator[Stage]:
         with platform_called(name, "\n".join(more)) as platform:
             platform.without_limits()
-            made = Stage([platform], tmp_path, bot_nursery)
+            talks = [enter(platform)] if enter is not None else []
+            made = kind([platform], tmp_path, bot_nursery)
+            made.dialogues += talks
             made.put_store(sqlite_template)
             with made.daemon:
                 yield made

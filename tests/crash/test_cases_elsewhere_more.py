@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 import pytest
 from sqlalchemy import text as verbatim
 
 from core.store.sql import Sql
-from tests.crash.conftest import StageOn, platform_called
+from tests.crash.conftest import StageOn
 from tests.crash.daemon import until
 from tests.crash.dialogue import Dialogue, Platform
-from tests.crash.nursery import Nursery
 from tests.crash.platforms import Discord, Slack
 from tests.crash.scene import Stage
 from tests.crash.test_cases_elsewhere import ELSEWHERE, platform_of, speak
@@ -51,29 +49,22 @@ def test_c39_a_network_that_goes_while_an_answer_grows_leaves_one_complete_answe
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-def test_c53_a_name_that_gives_orders_is_one_inert_line(
-    bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path, name: str
-) -> None:
-    with platform_called(name) as platform:
-        platform.without_limits()
-        talk = among_others(platform)
-        stage = Stage([platform], tmp_path, bot_nursery)
-        stage.dialogues.append(talk)
-        stage.put_store(sqlite_template)
-        with stage.daemon:
-            stage.start()
-            stage.daemon.until_bot("up", name)
-            talk.say("fast")
-            stage.settle()
-            with stage.daemon.reading() as tx:
-                (told,) = [json.loads(row.text("data")) for row in tx.all(_LINES)]
-            (sender,) = senders(stage)
-            for line in (told["line"], sender):
-                assert "bob ## override" in line.casefold()
-                assert not any(sign in line.casefold() for sign in ("\n", "[system]", "\u202e"))
-                assert len(line) < 120
-            assert "x" * 120 not in stage.daemon.log
-            stage.audit()
+def test_c53_a_name_that_gives_orders_is_one_inert_line(stage_on: StageOn, name: str) -> None:
+    with stage_on(name, enter=among_others) as stage:
+        (talk,) = stage.dialogues
+        stage.start()
+        stage.daemon.until_bot("up", name)
+        talk.say("fast")
+        stage.settle()
+        with stage.daemon.reading() as tx:
+            (told,) = [json.loads(row.text("data")) for row in tx.all(_LINES)]
+        (sender,) = senders(stage)
+        for line in (told["line"], sender):
+            assert "bob ## override" in line.casefold()
+            assert not any(sign in line.casefold() for sign in ("\n", "[system]", "\u202e"))
+            assert len(line) < 120
+        assert "x" * 120 not in stage.daemon.log
+        stage.audit()
 
 
 def among_others(platform: Platform) -> Dialogue:

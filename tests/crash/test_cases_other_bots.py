@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from tests.crash.conftest import platform_called
+from tests.crash.conftest import StageOn
 from tests.crash.dialogue import Dialogue, Platform
-from tests.crash.nursery import Nursery
 from tests.crash.platforms import Discord, DiscordTalk, Slack, SlackTalk
-from tests.crash.scene import RESET, Stage, Talk, Telegram
+from tests.crash.scene import RESET, Talk, Telegram
 
 pytestmark = pytest.mark.crash
 
@@ -48,27 +45,20 @@ def order_another(platform: Platform, talk: Dialogue) -> None:
 
 
 @pytest.mark.parametrize("name", ["telegram", "discord", "slack"])
-def test_c27_a_command_to_another_bot_ends_no_conversation_of_ours(
-    bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path, name: str
-) -> None:
-    with platform_called(name) as platform:
-        platform.without_limits()
-        talk = threaded(platform)
-        stage = Stage([platform], tmp_path, bot_nursery)
-        stage.dialogues.append(talk)
-        stage.put_store(sqlite_template)
-        with stage.daemon:
-            stage.start()
-            stage.daemon.until_bot("up", name)
-            marks = [talk.say("fast")]
-            stage.settle()
-            order_another(platform, talk)
-            marks.append(talk.say("fast"))
-            stage.settle()
-            assert [talk.answers(mark) for mark in marks] == [1, 1]
-            assert talk.count(RESET) == 0
-            listed = stage.daemon.json("sessions", "list")
-            assert isinstance(listed, list)
-            assert len(listed) == 1
-            assert set(stage.journal) == {f"run {mark}" for mark in marks}
-            assert platform.problems == ()
+def test_c27_a_command_to_another_bot_ends_no_conversation_of_ours(stage_on: StageOn, name: str) -> None:
+    with stage_on(name, enter=threaded) as stage:
+        (platform,), (talk,) = stage.platforms, stage.dialogues
+        stage.start()
+        stage.daemon.until_bot("up", name)
+        marks = [talk.say("fast")]
+        stage.settle()
+        order_another(platform, talk)
+        marks.append(talk.say("fast"))
+        stage.settle()
+        assert [talk.answers(mark) for mark in marks] == [1, 1]
+        assert talk.count(RESET) == 0
+        listed = stage.daemon.json("sessions", "list")
+        assert isinstance(listed, list)
+        assert len(listed) == 1
+        assert set(stage.journal) == {f"run {mark}" for mark in marks}
+        assert platform.problems == ()

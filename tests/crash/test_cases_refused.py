@@ -13,9 +13,8 @@ from core.agents.agent import Agent, AgentEvent, AgentSpec, TurnContext
 from core.errors import AgentError
 from core.store import entries, sessions
 from core.store.history import for_people
-from tests.crash.conftest import platform_called
+from tests.crash.conftest import StageOn
 from tests.crash.daemon import until
-from tests.crash.nursery import Nursery
 from tests.crash.platforms import DiscordTalk, SlackTalk
 from tests.crash.scene import Stage
 from tests.fakes.agents_crash import CrashAgent, closing
@@ -51,31 +50,26 @@ def seen(stage: Stage) -> list[tuple[str, str]]:
 
 @pytest.mark.crash
 @pytest.mark.parametrize("name", ["discord", "slack", "slack threads"])
-def test_c03_a_refused_request_and_its_retry_are_one_exchange(
-    bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path, name: str
-) -> None:
-    with platform_called(name) as platform:
-        platform.without_limits()
-        stage = RefusingStage([platform], tmp_path, bot_nursery)
-        stage.put_store(sqlite_template)
-        with stage.daemon:
-            stage.start()
-            stage.daemon.until_bot("up", platform.name)
-            talk = stage.speak()
-            assert isinstance(talk, DiscordTalk | SlackTalk)
-            mark = talk.say("fast")
-            until(lambda: len(talk.texts) == 1, "the refusal is told")
-            talk.comes_again(talk.message_of(mark))
-            talk.put("/retry")
-            stage.settle()
-            talk.comes_again(talk.message_of(mark))
-            other = talk.say("fast")
-            until(lambda: stage.runs(other) == 1, "what came after is asked")
-            stage.settle()
-            assert (stage.runs(mark), talk.answers(mark)) == (2, 1)
-            *exchange, last = seen(stage)
-            assert [kind for kind, _ in exchange] == ["user", "assistant"]
-            assert exchange[0][1] == f"fast {mark}"
-            assert closing(mark) in exchange[1][1]
-            assert last == ("user", f"fast {other}")
-            assert platform.problems == ()
+def test_c03_a_refused_request_and_its_retry_are_one_exchange(stage_on: StageOn, name: str) -> None:
+    with stage_on(name, kind=RefusingStage) as stage:
+        (platform,) = stage.platforms
+        stage.start()
+        stage.daemon.until_bot("up", platform.name)
+        talk = stage.speak()
+        assert isinstance(talk, DiscordTalk | SlackTalk)
+        mark = talk.say("fast")
+        until(lambda: len(talk.texts) == 1, "the refusal is told")
+        talk.comes_again(talk.message_of(mark))
+        talk.put("/retry")
+        stage.settle()
+        talk.comes_again(talk.message_of(mark))
+        other = talk.say("fast")
+        until(lambda: stage.runs(other) == 1, "what came after is asked")
+        stage.settle()
+        assert (stage.runs(mark), talk.answers(mark)) == (2, 1)
+        *exchange, last = seen(stage)
+        assert [kind for kind, _ in exchange] == ["user", "assistant"]
+        assert exchange[0][1] == f"fast {mark}"
+        assert closing(mark) in exchange[1][1]
+        assert last == ("user", f"fast {other}")
+        assert platform.problems == ()
