@@ -8,7 +8,9 @@ import importlib.metadata
 import shlex
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final, Protocol
 
 import structlog
 
@@ -22,14 +24,14 @@ from core.chance import SystemRandom
 from core.clock import SystemClock
 from core.desk.desk import Desk
 from core.errors import VerbFailed
-from core.ports import Bot, ServesHttp
+from core.ports import Bot, Clock, Random, ServesHttp
 from core.reload import Reading, Reload, Staff
 from core.service import logs
 from core.service.garbage import Garbage
 from core.service.logs import Logs
 from core.service.notices import Notices
 from core.service.notify import Notifier
-from core.service.schedule import Chores, Schedule
+from core.service.schedule import WATCH_S, Chores, Schedule
 from core.service.signals import Signals
 from core.service.socket import SOCKET_NAME, Json, Verb
 from core.service.socket import serve as serve_socket
@@ -56,7 +58,25 @@ def version() -> str:
     return importlib.metadata.version("frontdesk")
 
 
-async def serve(loaded: Loaded, signals: Signals, *, stdin: bool) -> int:
+class OpensBots(Protocol):
+    def __call__(self, name: BotName, settings: BotSettings, *, clock: Clock, random: Random) -> Bot:
+        """Make one configured bot."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wiring:
+    """What a daemon is built with besides its configuration; tests give it others. `watch_s`: how often it looks
+    whether its clock was set."""
+
+    clock: Clock = field(default_factory=SystemClock)
+    open_bot: OpensBots = open_bot
+    watch_s: float = WATCH_S
+
+
+WIRING: Final = Wiring()
+
+
+async def serve(loaded: Loaded, signals: Signals, *, stdin: bool, wiring: Wiring = WIRING) -> int:
     """Run the daemon until SIGTERM or SIGINT, or with `stdin` until that input has ended; the exit code.
 
     Raises `ConfigError` and `StoreError` with words that say what to do.
@@ -67,18 +87,21 @@ async def serve(loaded: Loaded, signals: Signals, *, stdin: bool) -> int:
     async with AsyncExitStack() as stack:
         store = open_store(loaded.settings.store.url_in(loaded.state_dir), loaded.state_dir)
         stack.callback(store.close)
-        daemon = Daemon(loaded, store, logbook, signals, stdin=stdin)
+        daemon = Daemon(loaded, store, logbook, signals, stdin=stdin, wiring=wiring)
         return await daemon.run(stack)
 
 
 class Daemon:
     """One run of the desk."""
 
-    def __init__(self, loaded: Loaded, store: Store, logbook: Logs, signals: Signals, *, stdin: bool) -> None:
+    def __init__(
+        self, loaded: Loaded, store: Store, logbook: Logs, signals: Signals, *, stdin: bool, wiring: Wiring = WIRING
+    ) -> None:
         self._loaded = loaded
         self._store = store
         self._logbook = logbook
-        self._clock = clock = SystemClock()
+        self._wiring = wiring
+        self._clock = clock = wiring.clock
         self._random = SystemRandom(clock)
         self._stdin = stdin
         self._signals = signals
@@ -92,7 +115,7 @@ class Daemon:
         self.bots: dict[BotName, Bot] = {bot.name: bot for bot in (self.terminal, *spoken_to)}
 
     def _open_bot(self, name: BotName, settings: BotSettings) -> Bot:
-        return open_bot(name, settings, clock=self._clock, random=self._random)
+        return self._wiring.open_bot(name, settings, clock=self._clock, random=self._random)
 
     def _read_again(self) -> Settings:
         settings = self._loaded.again().settings
@@ -136,7 +159,7 @@ class Daemon:
         chores = Chores(house, desk, self._lose, Garbage(clock))
         return Staff(
             house=house, desk=desk, health=health, supervisor=supervisor,
-            schedule=Schedule(chores, clock, settings.session.sweep_s),
+            schedule=Schedule(chores, clock, settings.session.sweep_s, self._wiring.watch_s),
         )  # fmt: skip
 
     async def _start(self, stack: AsyncExitStack, staff: Staff, reload: Reload, status: DaemonStatus) -> None:

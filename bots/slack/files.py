@@ -12,6 +12,7 @@ from bots.slack import faults, inbound, markup, settling
 from bots.slack.line import Line
 from bots.slack.notes import Notes
 from core.errors import BotError, NotSent, Rejected, Unknown
+from core.faultpoints import faultpoint
 from core.fields import Json, Unreadable, part
 from core.ports import Desk
 from core.vocabulary import Address, Attachment, BotName, Delivery, Earlier, MessageId, OutFile
@@ -125,6 +126,7 @@ class Uploads:
             await self._hand_over(url, out)
         except Unknown as trouble:  # whatever arrived is not shared
             raise NotSent(str(trouble)) from None
+        faultpoint("file.uploaded")
         return file
 
     async def _hand_over(self, url: str, out: OutFile) -> None:

@@ -50,6 +50,7 @@ from core.errors import (
     ModelUseless,
     StoreError,
 )
+from core.faultpoints import faultpoint
 from core.store.conversations import SessionId
 from core.store.entries import Entry, Json, Kind
 from core.store.history import open_calls, render
@@ -195,6 +196,7 @@ class Asking:
     # one run of the graph
 
     async def _ask(self, known: _Known) -> None:
+        faultpoint("request.begun")
         role = self._role
         waiting = {str(call.data.get("call")) for call in open_calls(known.entries)}
         allowed = {call for call, answer in known.answers.items() if isinstance(answer, Allowed)} & waiting

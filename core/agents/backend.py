@@ -19,6 +19,7 @@ from core.agents.agent import AgentEvent, AgentSpec, TurnContext
 from core.agents.configured import Configured
 from core.agents.crossing import Crossing, Ferry
 from core.agents.tool_status import ToolServerStatus
+from core.faultpoints import faultpoint
 
 if TYPE_CHECKING:
     from core.agents.compaction import Summed
@@ -126,6 +127,7 @@ class ModelBackend:
 
     async def engine(self) -> tuple[Engine, Ferry]:
         """The engine, once it is there, and the way to its loop. Raises what kept it from being."""
+        faultpoint("sdk.awaited")
         self.warm()
         if self._ready is None or self._loop is None:
             raise RuntimeError("warm started nothing")

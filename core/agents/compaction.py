@@ -16,6 +16,7 @@ from core.agents.providers import request_settings
 from core.agents.role import Role
 from core.agents.transcript import SUMMARY
 from core.errors import ContextFull
+from core.faultpoints import faultpoint
 from core.store.entries import Entry, Json, Kind
 from core.store.history import render
 
@@ -98,6 +99,7 @@ def _begins(history: Sequence[Entry], i: int) -> bool:
 
 async def sum_up(history: Sequence[Entry], role: Role, topic: str) -> Summed | None:
     """A summary of the older part of a history; None where there is none to be made, or none could be."""
+    faultpoint("compaction.begun")
     past = older(history, role.settings.context.keep_turns)
     if not any(entry.kind is Kind.USER for entry in past):
         return None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from core.errors import AgentError
+from core.faultpoints import faultpoint
 
 if TYPE_CHECKING:
     import aiohttp
@@ -61,6 +62,7 @@ class Speech:
 
     async def transcribe(self, path: Path, media_type: str) -> str:
         """What is said there. Raises `Unheard`, and `TimeoutError` after the configured time."""
+        faultpoint("transcription.begun")
         settings = self.settings.transcribe
         if settings is None:
             raise Unheard("nothing transcribes: there is no [speech.transcribe]")
@@ -75,7 +77,9 @@ class Speech:
             ending = _ENDINGS.get(media_type.partition(";")[0].lower(), "ogg")
             form.add_field("file", stream, filename=f"voice.{ending}", content_type=media_type or "audio/ogg")
             answer = await self._post(f"{settings.base_url}/audio/transcriptions", settings, data=form)
-        return _text_in(answer)
+        heard = _text_in(answer)
+        faultpoint("transcription.received")
+        return heard
 
     async def speak(self, text: str) -> Sound:
         """The text as sound. Raises `Unheard`, and `TimeoutError` after the configured time."""
@@ -88,6 +92,7 @@ class Speech:
         sound = await self._post(f"{settings.base_url}/audio/speech", settings, told=told)
         if not sound:
             raise Unheard("the speech endpoint sent no sound")
+        faultpoint("speech.received")
         media_type = _TYPES[settings.format]
         return Sound(data=sound, media_type=media_type, name=f"answer.{_ENDINGS[media_type]}")
 

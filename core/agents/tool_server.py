@@ -29,6 +29,7 @@ from config.mcp import McpSettings
 from core.agents.tls import context as tls
 from core.agents.tool_status import ToolServerStatus
 from core.errors import AgentError
+from core.faultpoints import faultpoint
 
 log = structlog.get_logger("frontdesk.tools")
 
@@ -202,6 +203,7 @@ class ToolServer(Generic[D]):
 
     async def call(self, name: str, arguments: dict[str, object], ctx: RunContext[D]) -> object:
         """Call a tool by its full name. Raises `ToolFailed` for whatever goes wrong: the model is told."""
+        faultpoint("tool_call.begun")
         current, tool = self._toolset, self._known.get(name)
         if current is None or tool is None:
             raise ToolFailed(f"The tool server {self.settings.name} does not run at the moment; it is being restarted.")

@@ -27,6 +27,7 @@ from core.errors import (
     Unknown,
     Unreachable,
 )
+from core.faultpoints import faultpoint
 from core.store import deliveries
 from core.store.deliveries import Posted
 from core.store.sql import Tx
@@ -170,6 +171,7 @@ class Lane:
 
     async def _deliver(self, posted: Posted) -> None:
         """Until the first part in the queue has its fate, or waits for another try."""
+        faultpoint("delivery.dequeued", posted)
         if self._rests or self._workshop.bots.get(self.bot) is None:
             await self._rest()
             return
@@ -187,7 +189,9 @@ class Lane:
             tried = self._trial_of(posted).goes_on(self._workshop.clock.now())
             if (answered_s := self._answered.pop(posted.id, None)) is not None:
                 self._workshop.tally.handed_over(self._workshop.clock.monotonic() - answered_s)
-            await self._settle(posted, await hand_over(self._workshop, bot, posted, tried=tried))
+            fate = await hand_over(self._workshop, bot, posted, tried=tried)
+            faultpoint("delivery.sent", posted)
+            await self._settle(posted, fate)
         if self._left is not None:  # what is to be tried again is tried there
             self._backlog.forget(posted)
             self._left.set()

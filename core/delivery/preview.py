@@ -15,6 +15,7 @@ from core.delivery.handover import Sent, hand_over
 from core.delivery.lane import Lane
 from core.delivery.workshop import Workshop
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, StoreError, Unknown
+from core.faultpoints import faultpoint
 from core.ports import Bot, CanDraft, CanEdit
 from core.store import deliveries
 from core.store.deliveries import Parcel, Posted
@@ -192,7 +193,9 @@ class Preview:
         self._growing = growing
         async with self._lane.hold:
             tried = row.created_at if again else None
+            faultpoint("preview.committed", row.id)
             fate = await hand_over(self._workshop, bot, replace(row, text=part.shown), growing, tried)
+            faultpoint("preview.sent", row.id)
         match fate:
             case Sent(message=message) if message is not None:
                 self._row = replace(row, address=self._parcel.address, message=message)
@@ -249,6 +252,7 @@ class Preview:
         self._changed.set()
 
     async def _edit_next(self) -> None:
+        faultpoint("preview.identified", self)
         await self._changed.wait()
         self._changed.clear()
         await self._may(edit=True)
@@ -267,6 +271,7 @@ class Preview:
                 return
             self._growing = growing
             fate = await hand_over(self._workshop, bot, replace(row, text=part.shown), growing)
+            faultpoint("preview.edited", row.id)
         if isinstance(fate, Sent):
             if self._saw(part):
                 await self._workshop.store.write(lambda tx: deliveries.grown(tx, row.id, part.said))

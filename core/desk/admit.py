@@ -13,6 +13,7 @@ from core.desk.client_tools import tools_of
 from core.desk.offering import Choice, Offered, Tokens
 from core.desk.record import Ending, close_turn
 from core.desk.resets import Policy, ResetReason
+from core.faultpoints import faultpoint
 from core.people.names import one_line
 from core.service.notices import Notices
 from core.store import attachments, consents, conversations, deliveries, entries, history, inbox, sessions, turns
@@ -126,6 +127,7 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         sessions.join(tx, session.id, row.identity)
         _keep_files(tx, session, said[0], row, intent.now)
     conversations.speak_from(tx, conversation, last.address, last.kind)
+    faultpoint("admission.written", turn.id)
     return Admitted(
         conversation=conversation,
         session=session,
@@ -197,6 +199,7 @@ def _go_on(
         return NothingLeft(fence=conversation.fence, posted=tuple(posted), carried=intent.carry is not None)
     tools = tools_of(inbox.taken_by(tx, found.turn.id))
     turn = consent.begin(tx, found, row, intent.turn, intent.now)
+    faultpoint("admission.written", turn.id)
     return Admitted(
         conversation=conversation, session=session, turn=turn, head=session.model_head, message=found.message,
         rows=tuple(one.id for one in inbox.taken_by(tx, turn.id)), posted=tuple(posted), since=found.since,

@@ -14,6 +14,7 @@ from core.desk.commands.table import Reach, parse
 from core.desk.record import Ending, close_turn
 from core.desk.replying import reply
 from core.desk.resets import Policy
+from core.faultpoints import faultpoint
 from core.service.notices import Notices
 from core.store import conversations, deliveries, inbox
 from core.store.conversations import Conversation, ConversationId, SessionId
@@ -120,4 +121,6 @@ def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, clos
         closed=closed,
         reach=order.reach,
     )
-    return ALL_EFFECTS[order.name](tx, case)
+    effect = ALL_EFFECTS[order.name](tx, case)
+    faultpoint("command.written", order.name, row.id)
+    return effect

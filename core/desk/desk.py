@@ -18,6 +18,7 @@ from core.desk.intake import Accepted
 from core.desk.manners import Manner
 from core.desk.router import Router
 from core.errors import StoreError, StoreFull
+from core.faultpoints import faultpoint
 from core.ports import Choice, CommandHelp, Haunt, Health, Principal
 from core.store import conversations, facts, inbox
 from core.store.conversations import ConversationId
@@ -116,6 +117,7 @@ class Desk:
 
     async def receive(self, batch: Sequence[Inbound]) -> tuple[Receipt, ...]:
         """A bot that is stopped meanwhile takes nothing back: what is stored finds its owner."""
+        faultpoint("inbound.received", batch)
         if self._closed:
             raise StoreError("the desk is closing; nothing more is taken in")
         task = asyncio.create_task(self._take_in(batch), name="intake")
@@ -140,6 +142,7 @@ class Desk:
         except StoreFull:
             await self._say_full(offers)
             raise
+        faultpoint("inbox.committed", accepted.receipts)
         house.full.over()
         self._dispatch(accepted)
         self._manner.see_to(batch, accepted)

@@ -15,6 +15,7 @@ from core.desk.house import House
 from core.desk.intake import Accepted
 from core.desk.pressing import Pressed
 from core.errors import SendError, StoreError
+from core.faultpoints import faultpoint
 from core.ports import AnswersPresses, CanReact
 from core.store.inbox import Lane
 from core.vocabulary import ChatKind, Inbound, Message, Verdict
@@ -62,6 +63,7 @@ class Manner:
                 self._react(inbound)
 
     def _answer(self, pressed: Pressed) -> None:
+        faultpoint("press.dispatched", pressed.press)
         bot = self._house.bots.get(pressed.press.address.bot)
         if bot is not None and isinstance(bot, AnswersPresses):
             said = self._house.notices.say(pressed.said)

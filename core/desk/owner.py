@@ -24,6 +24,7 @@ from core.desk.refuse import refuse_broken, refuse_stale
 from core.desk.scribe import Listener
 from core.desk.turn import RunningTurn
 from core.errors import StoreError
+from core.faultpoints import faultpoint
 from core.store import deliveries
 from core.store.conversations import ConversationId, SessionId
 from core.store.deliveries import Posted
@@ -64,6 +65,7 @@ class Owner:
 
     async def admit(self, run: Sequence[Ref]) -> Unfinished | None:
         """Open a turn for these rows; None if they have found their fate elsewhere."""
+        faultpoint("admission.begun", rows_of(run))
         house, last = self._house, run[-1]
         intent = Intent(
             conversation=self.conversation,
@@ -100,6 +102,7 @@ class Owner:
     async def go_on(self, unfinished: Unfinished, listener: Listener) -> None:
         """Ask the agent. Raises `StoreError`; then calling it again goes on from there."""
         admitted = unfinished.admitted
+        faultpoint("turn.admitted", admitted.turn.id)
         cached = await recall(self._house, admitted, anew=unfinished.again)
         self.turn = RunningTurn(self._house, admitted, cached, listener, unfinished.preview)
 
@@ -119,6 +122,7 @@ class Owner:
         Raises `StoreError`; then calling it again goes on from there.
         """
         turn, house = self._turn(), self._house
+        faultpoint("turn.ended", turn.id)
         if self._ending is None:
             self._ending = await turn.ending(at_once=not carry)
         ending = self._ending
@@ -135,6 +139,7 @@ class Owner:
             turn.unclaim()
             self._ending = replace(ending, at_once=False)
             raise
+        faultpoint("turn.recorded", turn.id)
         if ending.outcome is Outcome.DONE:
             keep(house, turn.admitted, turn.cached, turn.learned(closed.added), closed.session.model_head)
         self._count(turn.turn, ending)
@@ -179,6 +184,7 @@ class Owner:
 
     async def command(self, ref: Ref, reach: Reach) -> Done:
         """Carry out a command; a turn that waits for its recording is recorded with it."""
+        faultpoint("command.accepted", ref.command, ref.id)
         house, turn = self._house, self.turn
         running = None
         if turn is not None and turn.over:
@@ -202,6 +208,7 @@ class Owner:
             reach=reach,
         )
         done = await house.store.write(lambda tx: carry_out(tx, order))
+        faultpoint("command.committed", ref.command, ref.id)
         self.fence = done.fence
         self._carry_ended()
         if done.evict:
@@ -251,6 +258,7 @@ class Owner:
                 reply=house.notices.say(done.said), now=house.clock.now(),
             )  # fmt: skip
             self.fence, posted = await house.store.write(lambda tx: finish(tx, order))
+            faultpoint("compaction.committed")
             house.outbox.push(posted)
             house.cache.evict(self.conversation)
             house.live.ended([work.ref.id])

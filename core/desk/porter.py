@@ -22,6 +22,7 @@ from core.desk.hands import Hands
 from core.desk.kinds_of_files import picture_type
 from core.desk.reading import text_of
 from core.errors import BotError, FloodWait, NotSent, StoreError, StoreFull, Unknown
+from core.faultpoints import faultpoint
 from core.people.names import storable
 from core.ports import Bot, CanFetch, Clock, Random
 from core.store import inbox
@@ -185,7 +186,9 @@ class Porter:
             return replace(file, fault=_NOT_FETCHED)
         if incoming is None:
             return replace(file, fault="file_too_large", size=told, limit=limit)
-        return await self._kept(file, *incoming)
+        fetched = await self._kept(file, *incoming)
+        faultpoint("attachment.fetched")
+        return fetched
 
     def _limit(self, bot: Bot) -> int:
         return min(self.bounds.file_bytes, bot.capabilities.download_limit_bytes)

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from core.desk import consent, offering
 from core.desk.offering import Made
+from core.faultpoints import faultpoint
 from core.store import buttons, conversations, deliveries, entries, history, inbox, sessions, turns
 from core.store.consents import Ask
 from core.store.conversations import ConversationId
@@ -87,7 +88,9 @@ _REASONS = {Outcome.CANCELLED: history.STOPPED, Outcome.FAILED: history.FAILED}
 def record(tx: Tx, conversation: ConversationId, fence: int, turn: Turn, ending: Ending, now: datetime) -> Closed:
     """Close a turn as the conversation's owner. Raises `FenceLost`."""
     conversations.own(tx, conversation, fence)
-    return close_turn(tx, turn, ending, now)
+    closed = close_turn(tx, turn, ending, now)
+    faultpoint("record.written", turn.id)
+    return closed
 
 
 def close_turn(tx: Tx, turn: Turn, ending: Ending, now: datetime, *, keep_rows: bool = False) -> Closed:

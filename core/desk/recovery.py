@@ -17,6 +17,7 @@ from core.desk.record import Ending, close_turn
 from core.desk.refuse import refuse_stale
 from core.desk.router import Router
 from core.desk.scribe import BREAK
+from core.faultpoints import faultpoint
 from core.store import conversations, deliveries, entries, history, inbox, sessions, turns
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
@@ -86,6 +87,7 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, house: House) -> 
         rows=tuple(row.id for row in inbox.taken_by(tx, turn.id)),
         posted=(),
     )
+    faultpoint("recovery.written", turn.id)
     return Unfinished(admitted=admitted, preview=preview, shown=shown, again=True)
 
 

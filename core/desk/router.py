@@ -11,6 +11,7 @@ from core.desk.coalesce import Ref
 from core.desk.house import House
 from core.desk.mailbox import Mailbox
 from core.desk.owner import Unfinished
+from core.faultpoints import faultpoint
 from core.store.conversations import ConversationId
 from core.store.inbox import Lane
 from core.vocabulary import Moved
@@ -76,6 +77,7 @@ class Router:
 
     async def drain(self, seconds: float) -> None:
         """Let what runs come to its end, for that long."""
+        faultpoint("drain.begun")
         deadline = self._house.clock.monotonic() + seconds
         while self.running and self._house.clock.monotonic() < deadline:
             await self._house.clock.sleep(0.02)

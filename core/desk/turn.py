@@ -27,6 +27,7 @@ from core.desk.scribe import Listener, Scribe
 from core.desk.signs import Signs
 from core.desk.turn_desk import TurnDesk
 from core.errors import AgentError, FenceLost
+from core.faultpoints import faultpoint
 from core.people.names import storable
 from core.store import deliveries, history, turns
 from core.store.buttons import Action
@@ -139,13 +140,17 @@ class RunningTurn:
         return self._desk
 
     async def opened(self, calls: Sequence[CallOpened]) -> None:
+        faultpoint("response.completed")
         await self._scribe.opened(calls)
+        faultpoint("tool_call.committed")
         for call in calls:
             self._house.live.publish(self.rows, call)
         self._show_work()
 
     async def closed(self, call: CallClosed, part: Mapping[str, Json] | None = None) -> None:
+        faultpoint("tool_call.returned")
         await self._scribe.result(call, part)
+        faultpoint("tool_result.committed")
         self._house.live.publish(self.rows, call)
         self._show_work()
 
@@ -156,6 +161,7 @@ class RunningTurn:
 
     async def compacted(self, summary: str, upto: int) -> None:
         entry = await self._scribe.compacted(summary, upto)
+        faultpoint("compaction.committed")
         self.cached.learn(history.compacted([*self.cached.history, entry]))
 
     async def steering(self) -> Sequence[Entry]:
@@ -190,6 +196,7 @@ class RunningTurn:
             await _close(stream)
 
     def _hear(self, event: AgentEvent) -> None:
+        faultpoint("agent.heard", self, event)
         if self._scribe.closed:
             raise FenceLost("the turn has ended; its agent is not heard any more")
         match event:

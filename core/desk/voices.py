@@ -13,6 +13,7 @@ from core.delivery.outbox import Outbox
 from core.desk.handing import upload_limit
 from core.desk.porter import Porter
 from core.errors import StoreError
+from core.faultpoints import faultpoint
 from core.ports import Bot, Clock
 from core.store import attachments, deliveries
 from core.store.attachments import File
@@ -77,4 +78,6 @@ def _post(tx: Tx, turn: Turn, file: SentFile, now: datetime) -> Posted:
         conversation=turn.conversation, turn=turn.id, role=deliveries.REPLY, part=2, address=turn.address,
         kind=turn.kind, text="", files=(file,),
     )  # fmt: skip
-    return deliveries.post(tx, parcel, now)
+    posted = deliveries.post(tx, parcel, now)
+    faultpoint("voice.written", turn.id)
+    return posted

@@ -146,10 +146,12 @@ def _redate(after: str, house: House) -> Callable[[Tx], str | None]:
 class Schedule:
     """Chores at their intervals, on the running loop."""
 
-    def __init__(self, chores_: Chores, clock: Clock, sweep_s: float) -> None:
+    def __init__(self, chores_: Chores, clock: Clock, sweep_s: float, watch_s: float = WATCH_S) -> None:
+        """`watch_s`: how often it looks whether the wall clock was set."""
         self._chores = chores_
         self._clock = clock
         self._sweep_s = sweep_s
+        self._watch_s = watch_s
         self._scheduler = AsyncIOScheduler(
             timezone="UTC", job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
         )
@@ -196,7 +198,7 @@ class Schedule:
         them for as long."""
         while True:
             wall, steady = self._clock.now(), self._clock.monotonic()
-            await self._clock.sleep(WATCH_S)
+            await self._clock.sleep(self._watch_s)
             now = self._clock.now()
             jump = (now - wall).total_seconds() - (self._clock.monotonic() - steady)
             if abs(jump) > JUMP_S:

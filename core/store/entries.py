@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from sqlalchemy import select
 
+from core.faultpoints import faultpoint
 from core.people.names import plain_line
 from core.store import sessions
 from core.store.conversations import SessionId
@@ -110,6 +111,7 @@ def append(tx: Tx, session: Session, drafts: Sequence[Draft], at: datetime) -> t
     )
     title = _title(spoken[0].text) if spoken and session.title is None else None
     sessions.grow(tx, grown, at, messages=len(spoken), title=title)
+    faultpoint("entries.written", drafts)
     return replace(grown, title=session.title or title), added
 
 

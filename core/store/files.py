@@ -18,6 +18,7 @@ from typing import BinaryIO, NewType
 import structlog
 
 from core.errors import StoreFull
+from core.faultpoints import faultpoint
 
 log = structlog.get_logger("frontdesk.store")
 
@@ -57,6 +58,7 @@ class Files:
             descriptor, path = tempfile.mkstemp(dir=folder)
         except OSError as error:
             raise StoreFull(f"a file can't be kept: {error.strerror}") from error
+        faultpoint("file.created")
         return Incoming(self, Path(path), os.fdopen(descriptor, "wb"))
 
     def adopt(self, path: Path, digest: Digest) -> None:
@@ -142,6 +144,7 @@ class Incoming:
         self.size += len(piece)
         self.head = (self.head + piece[:HEAD_BYTES])[:HEAD_BYTES]
         self._hash.update(piece)
+        faultpoint("piece.written")
 
     def keep(self) -> Digest:
         """It is whole; durable when this returns. Raises `StoreFull`."""
@@ -150,9 +153,11 @@ class Incoming:
             self._stream.flush()
             os.fsync(self._stream.fileno())
             self._stream.close()
+            faultpoint("file.synced")
             self._files.adopt(self._path, digest)
         except OSError as error:
             raise StoreFull(f"a file of {self.size} bytes can't be kept: {error.strerror}") from error
+        faultpoint("file.kept")
         return digest
 
     def drop(self) -> None:

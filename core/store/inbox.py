@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from sqlalchemy import and_, delete, func, select, update
 
+from core.faultpoints import faultpoint
 from core.store import enclosures
 from core.store.addresses import address_of
 from core.store.conversations import ConversationId
@@ -380,7 +381,9 @@ def edit(tx: Tx, account: str, dedupe: str, identity: str, said: str) -> bool:
 
 def enclose(tx: Tx, row: RowId, enclosed: Enclosed) -> bool:
     """Keep what became of the files of a row that still waits; False if it does not."""
-    return tx.run(_ENCLOSE, row=row, to_enclosed=enclosures.written(enclosed)) == 1
+    waits = tx.run(_ENCLOSE, row=row, to_enclosed=enclosures.written(enclosed)) == 1
+    faultpoint("attachments.written", row)
+    return waits
 
 
 def forget(tx: Tx, before: datetime, most: int) -> int:

@@ -10,6 +10,7 @@ from alembic import context
 from sqlalchemy import Connection
 
 from core.errors import StoreError
+from core.faultpoints import faultpoint
 from core.store.tables import MIGRATIONS
 
 
@@ -21,6 +22,7 @@ def _references_hold(*_: object, **__: object) -> None:
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchall()
         if broken:
             raise StoreError(f"the migration left rows without what they reference: {broken[:5]}")
+    faultpoint("migration.written")
 
 
 def _run(connection: Connection) -> None:
