@@ -9,34 +9,25 @@ import asyncio
 import json
 import time
 
-import core.main
-from config.load import Loaded
 from core.agents.backend import ModelBackend
 from core.cli.app import main
-from core.service.signals import Signals
 from tests.bench.lateness import Ticks
 
 AFTER_S = 0.5
 """What loading leaves behind may hold up the loop a little later."""
 
-_serve = core.main.serve
 _warm = ModelBackend.warm
 _reports: list[asyncio.Task[None]] = []
 
 
-async def serve(loaded: Loaded, signals: Signals, *, stdin: bool) -> int:
+def warm(backend: ModelBackend) -> None:
+    if _reports:
+        _warm(backend)
+        return
     ticks = Ticks()
-
-    def warm(backend: ModelBackend) -> None:
-        if not _reports:
-            ticks.start()
-            _warm(backend)
-            _reports.append(asyncio.create_task(_report(backend, ticks)))
-        else:
-            _warm(backend)
-
-    ModelBackend.warm = warm  # type: ignore[method-assign, assignment]  # the daemon itself tells nobody when it begins
-    return await _serve(loaded, signals, stdin=stdin)
+    ticks.start()
+    _warm(backend)
+    _reports.append(asyncio.create_task(_report(backend, ticks)))
 
 
 async def _report(backend: ModelBackend, ticks: Ticks) -> None:
@@ -49,5 +40,5 @@ async def _report(backend: ModelBackend, ticks: Ticks) -> None:
 
 
 if __name__ == "__main__":
-    core.main.serve = serve
+    ModelBackend.warm = warm  # type: ignore[method-assign, assignment]  # the daemon itself tells nobody when it begins
     main()

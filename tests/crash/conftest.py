@@ -61,7 +61,7 @@ def scene(server: ThreadedTelegramServer, nursery: Nursery, sqlite_template: Pat
 @pytest.fixture(scope="session")
 def bot_nursery() -> Iterator[Nursery]:
     """Its daemons have the platforms' SDKs from the start."""
-    with Nursery(*BOTS, "tests.crash.everywhere_points") as made:
+    with Nursery(*BOTS) as made:
         yield made
 
 

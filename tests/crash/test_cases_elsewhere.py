@@ -63,7 +63,7 @@ def test_c09_a_reset_that_comes_again_after_the_start_is_ignored_and_a_new_one_i
     stage_on: StageOn, name: str
 ) -> None:
     with stage_on(name) as stage:
-        stage.start("command_carried_out")
+        stage.start("command.committed:reset")
         talk = speak(stage)
         talk.say("fast")
         stage.settle()
@@ -100,7 +100,7 @@ def test_c10_what_was_said_while_nobody_was_there_is_answered_in_order(stage_on:
 
 
 @pytest.mark.parametrize("name", ELSEWHERE)
-@pytest.mark.parametrize("point", ["sent_unmarked", "recorded"])
+@pytest.mark.parametrize("point", ["delivery.sent:part_1", "turn.recorded"])
 def test_c11_a_message_that_comes_again_asks_no_agent(stage_on: StageOn, name: str, point: str) -> None:
     with stage_on(name) as stage:
         stage.start(point)

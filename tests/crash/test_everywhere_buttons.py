@@ -43,7 +43,7 @@ def clock_of(world: World) -> Path:
 def rested(world: World) -> None:
     """Ada's conversation about boats ends, and she is told so as she speaks again."""
     shift = clock_of(world)
-    world.begin("shifted")
+    world.begin()
     world.ada.say("boats")
     until(lambda: world.ada.says("re: boats"), "an answer")
     world.settle()
@@ -66,7 +66,7 @@ def test_resume_goes_back_once(world_on: WorldOn, name: str, killed: bool) -> No
         if killed:
             world.settle()
             world.kill()
-            world.begin("shifted")
+            world.begin()
         world.ada.press(resume)
         went_back(world)
         world.ada.until_told(DONE)

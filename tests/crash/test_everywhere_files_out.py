@@ -86,7 +86,7 @@ def test_an_export_is_a_file(world_on: WorldOn, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "point"),
-    [*((name, "file_unmarked") for name in EVERYWHERE), ("slack", "file_unshared")],
+    [*((name, "delivery.sent:files") for name in EVERYWHERE), ("slack", "file.uploaded")],
 )
 def test_killed_while_a_file_is_sent(world_on: WorldOn, name: str, point: str) -> None:
     """Telegram can't be asked what it has, so that its people are told."""

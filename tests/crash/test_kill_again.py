@@ -20,7 +20,7 @@ def attempts(scene: Scene, mark: str) -> int:
 
 def test_killed_while_it_recovers(scene: Scene) -> None:
     """The transaction that takes the turn up again is undone with the process: it counts as no attempt."""
-    scene.start("admitted")
+    scene.start("turn.admitted")
     for _ in range(ROUNDS):
         talk = scene.talk()
         scene.arm()
@@ -28,9 +28,9 @@ def test_killed_while_it_recovers(scene: Scene) -> None:
         behind = talk.say("fast")
         scene.wait_death()
         scene.arm()
-        scene.start("inside_recovery")
+        scene.start("recovery.written")
         scene.wait_death()
-        scene.start("admitted")
+        scene.start("turn.admitted")
         scene.settle()
         assert (talk.answers(mark), talk.answers(behind), scene.runs(mark)) == (1, 1, 1)
         assert attempts(scene, mark) == 2
@@ -39,7 +39,7 @@ def test_killed_while_it_recovers(scene: Scene) -> None:
 
 def test_a_message_that_kills_is_left_after_the_third_time(scene: Scene) -> None:
     """Only the death of the process counts; what waits behind it is answered."""
-    scene.start("first_word")
+    scene.start("agent.heard")
     for _ in range(ROUNDS):
         talk = scene.talk()
         mark = ""
@@ -47,7 +47,7 @@ def test_a_message_that_kills_is_left_after_the_third_time(scene: Scene) -> None
         for death in range(3):
             mark = mark or talk.say("fast")
             scene.daemon.wait_death()
-            scene.start("first_word" if death < 2 else "nowhere")
+            scene.start("agent.heard" if death < 2 else "nowhere")
         scene.armed.unlink()
         behind = talk.say("fast")
         scene.settle()
@@ -56,21 +56,21 @@ def test_a_message_that_kills_is_left_after_the_third_time(scene: Scene) -> None
         assert (scene.runs(mark), attempts(scene, mark)) == (3, 3)
         scene.audit()
         scene.daemon.kill()
-        scene.start("first_word")
+        scene.start("agent.heard")
 
 
 def test_killed_as_it_tells_of_an_unknown_answer(scene: Scene) -> None:
     """The notice is told once, and no notice speaks of a notice; /again then sends the answer."""
-    scene.start("sent_unmarked")
+    scene.start("delivery.sent:part_1")
     for _ in range(ROUNDS):
         talk = scene.talk()
         scene.arm()
         mark = talk.say("fast")
         scene.wait_death()
         scene.arm()
-        scene.start("notice_unmarked")
+        scene.start("delivery.sent:unknown_notice")
         scene.wait_death()
-        scene.start("sent_unmarked")
+        scene.start("delivery.sent:part_1")
         scene.settle()
         assert (talk.answers(mark), talk.count(UNKNOWN), len(talk.texts)) == (1, 1, 2)
         scene.audit()
@@ -81,7 +81,7 @@ def test_killed_as_it_tells_of_an_unknown_answer(scene: Scene) -> None:
 
 def test_what_grew_is_replaced_even_by_what_it_began_with(scene: Scene) -> None:
     """The store holds what a preview said first; people may see more by now."""
-    scene.start("mid_stream")
+    scene.start("preview.edited")
     talk = scene.talk()
     scene.arm()
     mark = talk.say("shrink")
@@ -95,7 +95,7 @@ def test_what_grew_is_replaced_even_by_what_it_began_with(scene: Scene) -> None:
 
 def test_killed_while_it_drains(scene: Scene) -> None:
     """SIGTERM lets the turn run on, kill -9 ends it: the answer that grew is finished by the next start."""
-    scene.start("draining")
+    scene.start("drain.begun")
     for _ in range(ROUNDS):
         talk = scene.talk()
         mark = talk.say("slow")
@@ -104,7 +104,7 @@ def test_killed_while_it_drains(scene: Scene) -> None:
         scene.daemon.terminate()
         scene.wait_death()
         after = talk.say("fast")
-        scene.start("draining")
+        scene.start("drain.begun")
         scene.settle()
         assert (talk.answers(mark), talk.answers(after)) == (1, 1)
         scene.audit()

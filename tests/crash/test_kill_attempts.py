@@ -14,7 +14,7 @@ pytestmark = pytest.mark.crash
 
 def test_what_a_dead_attempt_did_is_not_shown_to_the_turn_that_goes_on(furnish: Open) -> None:
     with furnish(consent=True) as scene:
-        scene.start("result_stored")
+        scene.start("tool_result.committed")
         talk = scene.talk()
         scene.arm()
         talk.say("peek")
@@ -42,7 +42,7 @@ def test_a_turn_that_summed_up_and_goes_on_shows_the_summary_once(furnish: Open)
 
 def test_a_dead_attempt_s_call_leaves_no_result_for_people_to_see(furnish: Open) -> None:
     with furnish() as scene:
-        scene.start("call_stored")
+        scene.start("tool_call.committed")
         talk = scene.talk()
         scene.arm()
         talk.say("look")
@@ -54,7 +54,7 @@ def test_a_dead_attempt_s_call_leaves_no_result_for_people_to_see(furnish: Open)
 
 def test_an_id_that_a_provider_uses_again_is_closed_like_any_other(furnish: Open) -> None:
     with furnish() as scene:
-        scene.start("call_done", 2)
+        scene.start("tool_call.returned", 2)
         talk = scene.talk()
         scene.arm()
         talk.say("again")

@@ -15,8 +15,8 @@ from tests.crash.test_kill_platforms import FEW
 pytestmark = pytest.mark.crash
 
 ELSEWHERE = ("discord", "slack")
-RESETS = ("reset_accepted", "inside_reset", "command_carried_out")
-RESUMES = ("inside_resume", "command_carried_out")
+RESETS = ("command.accepted:reset", "command.written:reset", "command.committed:reset")
+RESUMES = ("command.written:resume", "command.committed:resume")
 _SESSION_OF = Sql(
     verbatim("SELECT s.id, s.end_reason FROM entries e JOIN sessions s ON s.id = e.session_id WHERE e.text LIKE :mark")
 )
@@ -69,7 +69,7 @@ def reset_and_die(scene: Stage, point: str, rounds: int) -> None:
 
 def test_a_reset_that_was_accepted_ends_what_came_before_it_and_nothing_after(scene: Scene) -> None:
     closed: dict[str, str] = {}
-    scene.start("reset_accepted")
+    scene.start("command.accepted:reset")
     for _ in range(ROUNDS):
         talk = scene.talk()
         scene.arm()
@@ -80,7 +80,7 @@ def test_a_reset_that_was_accepted_ends_what_came_before_it_and_nothing_after(sc
         talk.type("/reset")
         after = talk.say("fast")
         scene.wait_death()
-        scene.start("reset_accepted")
+        scene.start("command.accepted:reset")
         scene.settle()
         assert [talk.answers(mark) for mark in (running, waiting, after)] == [0, 0, 1]
         assert talk.begun(running) == 1

@@ -50,7 +50,12 @@ def test_a_question_outlives_the_process(furnish: Open) -> None:
 
 @pytest.mark.parametrize(
     ("point", "kind", "shown"),
-    [("recorded", "line", 1), ("recorded", "quiet", 0), ("sent_unmarked", "line", 1), ("notice_sent", "quiet", 1)],
+    [
+        ("turn.recorded", "line", 1),
+        ("turn.recorded", "quiet", 0),
+        ("delivery.sent:part_1", "line", 1),
+        ("delivery.sent:notice", "quiet", 1),
+    ],
 )
 def test_a_question_that_may_not_have_arrived_is_asked_once_more(
     furnish: Open, point: str, kind: str, shown: int
@@ -75,7 +80,7 @@ def test_a_question_that_may_not_have_arrived_is_asked_once_more(
 def test_a_question_that_was_not_recorded_is_not_asked(furnish: Open) -> None:
     """The call is stored, so that nobody can tell any more that it did not run."""
     with furnish(consent=True) as scene:
-        scene.start("inside_record")
+        scene.start("record.written")
         talk = scene.talk()
         scene.arm()
         mark = talk.say("line")
@@ -89,7 +94,7 @@ def test_a_question_that_was_not_recorded_is_not_asked(furnish: Open) -> None:
         goes_on(scene, talk)
 
 
-@pytest.mark.parametrize("point", ["inside_admit", "admitted"])
+@pytest.mark.parametrize("point", ["admission.written", "turn.admitted"])
 def test_killed_as_another_message_drops_a_question(furnish: Open, point: str) -> None:
     with furnish(consent=True) as scene:
         scene.start(point)
@@ -107,17 +112,17 @@ def test_killed_as_another_message_drops_a_question(furnish: Open, point: str) -
 
 
 APPROVALS: Final = [
-    ("approve_accepted", Seen(log="uacnra", asked=2, lines=1)),
-    ("inside_approve", Seen(log="uacnra", asked=2, lines=1)),
-    ("approve_carried_out", Seen(log="uacnra", asked=2, lines=1)),
-    ("inside_admit", Seen(log="uacnra", asked=2, lines=1)),
-    ("admitted", interrupted("uacnrn", asked=1)),
-    ("calling", interrupted("uacnrn", asked=1)),
-    ("call_done", interrupted("uacnrn", asked=1, lines=1)),
-    ("inside_result", interrupted("uacnrn", asked=1, lines=1)),
-    ("result_stored", interrupted("uacnrn", asked=1, lines=1)),
-    ("final_words", interrupted("uacnrn", asked=2, lines=1)),
-    ("inside_record", interrupted("uacnrn", asked=2, lines=1)),
+    ("command.accepted:approve", Seen(log="uacnra", asked=2, lines=1)),
+    ("command.written:approve", Seen(log="uacnra", asked=2, lines=1)),
+    ("command.committed:approve", Seen(log="uacnra", asked=2, lines=1)),
+    ("admission.written", Seen(log="uacnra", asked=2, lines=1)),
+    ("turn.admitted", interrupted("uacnrn", asked=1)),
+    ("tool_call.begun", interrupted("uacnrn", asked=1)),
+    ("tool_call.returned", interrupted("uacnrn", asked=1, lines=1)),
+    ("entries.written:tool_result", interrupted("uacnrn", asked=1, lines=1)),
+    ("tool_result.committed", interrupted("uacnrn", asked=1, lines=1)),
+    ("agent.heard:after_call", interrupted("uacnrn", asked=2, lines=1)),
+    ("record.written", interrupted("uacnrn", asked=2, lines=1)),
 ]
 
 

@@ -108,7 +108,7 @@ class FileScene:
 
 @pytest.fixture(scope="module")
 def file_nursery() -> Iterator[Nursery]:
-    with Nursery("tests.crash.file_points", "aiohttp") as made:
+    with Nursery("aiohttp") as made:
         yield made
 
 
@@ -123,7 +123,15 @@ def scene(sqlite_template: Path, tmp_path: Path, file_nursery: Nursery) -> Itera
             yield made
 
 
-FETCHING = ("fetch_begun", "fetch_written", "fetch_whole", "fetched", "kept", "inside_enclose", "enclosed")
+FETCHING = (
+    "file.created",
+    "piece.written",
+    "file.synced",
+    "file.kept",
+    "attachment.fetched",
+    "attachments.written",
+    "admission.begun",
+)
 
 
 @pytest.mark.parametrize("point", FETCHING)
@@ -143,7 +151,9 @@ def test_killed_while_a_file_comes(scene: FileScene, point: str, kind: str) -> N
     scene.audit()
 
 
-@pytest.mark.parametrize("point", ["fetched", "listening", "heard", "inside_enclose", "enclosed"])
+@pytest.mark.parametrize(
+    "point", ["file.kept", "transcription.begun", "transcription.received", "attachments.written", "admission.begun"]
+)
 def test_killed_while_a_voice_is_heard(scene: FileScene, point: str) -> None:
     scene.start(point)
     scene.armed.touch()
@@ -156,7 +166,7 @@ def test_killed_while_a_voice_is_heard(scene: FileScene, point: str) -> None:
     assert scene.speech.server.refusals == []
 
 
-@pytest.mark.parametrize("point", ["spoken", "voice_posted"])
+@pytest.mark.parametrize("point", ["speech.received", "voice.written"])
 def test_killed_while_an_answer_is_spoken(scene: FileScene, point: str) -> None:
     """The words have been sent, or are known to have been on their way."""
     scene.speak()

@@ -23,7 +23,7 @@ KINDS: Final = {"photo.png": png(9, 9, padding=200_000), "words.txt": b"words " 
 
 @pytest.fixture(scope="module")
 def file_nursery() -> Iterator[Nursery]:
-    with Nursery("tests.crash.file_points", *BOTS) as made:
+    with Nursery(*BOTS) as made:
         yield made
 
 

@@ -27,7 +27,7 @@ def killed_inside(scene: Scene, table: int) -> None:
     talk = scene.talk()
     mark = talk.say("fast")
     scene.arm()
-    scene.start("inside_migration", table)
+    scene.start("migration.written", table)
     scene.wait_death()
     with scene.daemon.reading() as tx:
         assert tx.number(_TABLES[tx.dialect]) == 0

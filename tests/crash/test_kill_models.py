@@ -68,26 +68,26 @@ def goes_on(scene: ModelScene, talk: Talk) -> None:
 
 
 CASES: Final = [
-    ("intake_committed", Seen(log="uacra", asked=2, lines=1)),
-    ("admitted", Seen(log="uacra", asked=2, lines=1)),
-    ("asking", Seen(log="uacra", asked=2, lines=1)),
-    ("first_word", Seen(log="uacra", asked=3, lines=1)),
-    ("response_over", Seen(log="uacra", asked=3, lines=1)),
-    ("inside_calls", Seen(log="uacra", asked=3, lines=1)),
-    ("call_stored", interrupted("uacrn", asked=1)),
-    ("call_stored", Seen(kind="look", log="ucrwcra", asked=3)),
-    ("calling", interrupted("uacrn", asked=1)),
-    ("call_done", interrupted("uacrn", asked=1, lines=1)),
-    ("inside_result", interrupted("uacrn", asked=1, lines=1)),
-    ("result_stored", interrupted("uacrn", asked=1, lines=1)),
-    ("result_stored", Seen(kind="look", log="ucrwcra", asked=3)),
-    ("final_words", interrupted("uacrn", asked=2, lines=1)),
-    ("final_words", Seen(kind="look", log="ucrwcra", asked=4)),
-    ("turn_over", Seen(kind="say", log="ua", asked=2)),
-    ("turn_over", Seen(kind="look", log="ucrwcra", asked=4)),
-    ("inside_record", interrupted("uacrn", asked=2, lines=1)),
-    ("recorded", Seen(log="uacra", asked=2, lines=1, answers=0, unknown=1)),
-    ("sent_unmarked", Seen(log="uacra", asked=2, lines=1, unknown=1)),
+    ("inbox.committed", Seen(log="uacra", asked=2, lines=1)),
+    ("turn.admitted", Seen(log="uacra", asked=2, lines=1)),
+    ("request.begun", Seen(log="uacra", asked=2, lines=1)),
+    ("agent.heard", Seen(log="uacra", asked=3, lines=1)),
+    ("response.completed", Seen(log="uacra", asked=3, lines=1)),
+    ("entries.written:tool_call", Seen(log="uacra", asked=3, lines=1)),
+    ("tool_call.committed", interrupted("uacrn", asked=1)),
+    ("tool_call.committed", Seen(kind="look", log="ucrwcra", asked=3)),
+    ("tool_call.begun", interrupted("uacrn", asked=1)),
+    ("tool_call.returned", interrupted("uacrn", asked=1, lines=1)),
+    ("entries.written:tool_result", interrupted("uacrn", asked=1, lines=1)),
+    ("tool_result.committed", interrupted("uacrn", asked=1, lines=1)),
+    ("tool_result.committed", Seen(kind="look", log="ucrwcra", asked=3)),
+    ("agent.heard:after_call", interrupted("uacrn", asked=2, lines=1)),
+    ("agent.heard:after_call", Seen(kind="look", log="ucrwcra", asked=4)),
+    ("turn.ended", Seen(kind="say", log="ua", asked=2)),
+    ("turn.ended", Seen(kind="look", log="ucrwcra", asked=4)),
+    ("record.written", interrupted("uacrn", asked=2, lines=1)),
+    ("turn.recorded", Seen(log="uacra", asked=2, lines=1, answers=0, unknown=1)),
+    ("delivery.sent:part_1", Seen(log="uacra", asked=2, lines=1, unknown=1)),
 ]
 
 
@@ -110,7 +110,7 @@ def test_killed_at(furnish: Open, point: str, expected: Seen) -> None:
 
 def test_an_answer_that_may_not_have_arrived_is_sent_once_more(furnish: Open) -> None:
     with furnish() as scene:
-        scene.start("recorded")
+        scene.start("turn.recorded")
         talk = scene.talk()
         scene.arm()
         mark = talk.say("line")
@@ -128,7 +128,7 @@ def test_killed_before_the_sdk_is_there(furnish: Open, nursery: Nursery, warm_nu
         talk = scene.talk()
         mark, behind = talk.say("line"), talk.say("line")
         scene.arm()
-        scene.start("sdk_loading")
+        scene.start("sdk.awaited")
         scene.wait_death()
         assert scene.models.requests == ()
         scene.nursery = warm_nursery

@@ -5,10 +5,12 @@ In odd rounds the first message dies with others behind it; in even ones the sec
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 
+from tests.crash.daemon import until
 from tests.crash.dialogue import Dialogue
 from tests.crash.scene import INTERRUPTED, ROUNDS, UNKNOWN, Scene, Stage
 
@@ -32,29 +34,28 @@ class Seen:
 
 
 POINTS = {
-    "intake_committed": Seen(kind="fast"),
-    "offset_held": Seen(kind="fast"),
-    "inside_admit": Seen(kind="fast"),
-    "admitted": Seen(kind="fast"),
-    "first_word": Seen(kind="fast", runs=2),
-    "preview_stored": Seen(kind="slow", runs=2),
-    "preview_arrived": Seen(kind="slow", runs=2, begun=2),
-    "preview_known": Seen(kind="slow", runs=2),
-    "mid_stream": Seen(kind="crawl", runs=2, first=True),
-    "call_stored": Seen(kind="tool", answers=0, begun=0, interrupted=1),
-    "call_done": Seen(kind="tool", answers=0, begun=0, interrupted=1, tool_uses=1),
-    "result_stored": Seen(kind="tool", answers=0, begun=0, interrupted=1, tool_uses=1),
-    "inside_record": Seen(kind="fast", runs=2),
-    "recorded": Seen(kind="fast", answers=0, begun=0, unknown=1, first=True),
-    "between_parts": Seen(kind="long"),
-    "sent_unmarked": Seen(kind="fast", unknown=1),
+    "inbox.committed": Seen(kind="fast"),
+    "admission.written": Seen(kind="fast"),
+    "turn.admitted": Seen(kind="fast"),
+    "agent.heard": Seen(kind="fast", runs=2),
+    "preview.committed": Seen(kind="slow", runs=2),
+    "preview.sent": Seen(kind="slow", runs=2, begun=2),
+    "preview.identified": Seen(kind="slow", runs=2),
+    "preview.edited": Seen(kind="crawl", runs=2, first=True),
+    "tool_call.committed": Seen(kind="tool", answers=0, begun=0, interrupted=1),
+    "tool_call.returned": Seen(kind="tool", answers=0, begun=0, interrupted=1, tool_uses=1),
+    "tool_result.committed": Seen(kind="tool", answers=0, begun=0, interrupted=1, tool_uses=1),
+    "record.written": Seen(kind="fast", runs=2),
+    "turn.recorded": Seen(kind="fast", answers=0, begun=0, unknown=1, first=True),
+    "delivery.dequeued:part_2": Seen(kind="long"),
+    "delivery.sent:part_1": Seen(kind="fast", unknown=1),
 }
 VARIANTS = {
-    "call_stored": Seen(kind="look", runs=2),
-    "recorded": Seen(kind="slow"),
-    "inside_record": Seen(kind="slow", runs=2),
-    "call_done": Seen(kind="work", answers=0, interrupted=1, tool_uses=1),
-    "sent_unmarked": Seen(kind="long", unknown=1),
+    "tool_call.committed": Seen(kind="look", runs=2),
+    "turn.recorded": Seen(kind="slow"),
+    "record.written": Seen(kind="slow", runs=2),
+    "tool_call.returned": Seen(kind="work", answers=0, interrupted=1, tool_uses=1),
+    "delivery.sent:part_1": Seen(kind="long", unknown=1),
 }
 CASES = [
     pytest.param(point, seen, id=f"{point}-{seen.kind}")
@@ -67,8 +68,8 @@ def fatal_in(round_: int, seen: Seen) -> int:
     return 1 if round_ % 2 or seen.first else 2
 
 
-def die(scene: Stage, talk: Dialogue, kind: str, fatal: int, *, alone: bool) -> str:
-    """Say what the daemon dies of; its mark. What is `alone` has nothing behind it until then."""
+def die(scene: Stage, talk: Dialogue, kind: str, fatal: int) -> str:
+    """Say what the daemon dies of; its mark."""
     scene.arm()
     if fatal == 2:
         talk.say(kind)
@@ -76,11 +77,8 @@ def die(scene: Stage, talk: Dialogue, kind: str, fatal: int, *, alone: bool) -> 
         mark = talk.say(kind)
     else:
         mark = talk.say(kind)
-        if not alone:
-            talk.say("fast")
-    scene.wait_death()
-    if fatal == 1 and alone:
         talk.say("fast")
+    scene.wait_death()
     return mark
 
 
@@ -93,19 +91,56 @@ def killed_at(scene: Stage, point: str, seen: Seen, *, rounds: int) -> None:
     scene.start(point, fatal_in(1, seen))
     for round_ in range(1, rounds + 1):
         talk = scene.speak()
-        mark = die(scene, talk, seen.kind, fatal_in(round_, seen), alone=point in ("offset_held", "ack_held"))
+        mark = die(scene, talk, seen.kind, fatal_in(round_, seen))
         scene.start(point, fatal_in(round_ + 1, seen))
         scene.settle()
-        told = Seen(
-            kind=seen.kind,
-            answers=talk.answers(mark),
-            begun=talk.begun(mark),
-            runs=scene.runs(mark),
-            tool_uses=scene.tool_uses(mark),
-            interrupted=talk.count(INTERRUPTED),
-            unknown=talk.count(UNKNOWN),
-            first=seen.first,
-        )
-        assert told == seen, talk.texts
-        assert [talk.answers(other) for other in talk.marks if other != mark] == [1]
-        scene.audit(strays=seen.begun - seen.answers)
+        audit(scene, talk, mark, seen)
+
+
+def audit(scene: Stage, talk: Dialogue, mark: str, seen: Seen) -> None:
+    """The message had this fate, and the other one of its chat was answered."""
+    told = Seen(
+        kind=seen.kind,
+        answers=talk.answers(mark),
+        begun=talk.begun(mark),
+        runs=scene.runs(mark),
+        tool_uses=scene.tool_uses(mark),
+        interrupted=talk.count(INTERRUPTED),
+        unknown=talk.count(UNKNOWN),
+        first=seen.first,
+    )
+    assert told == seen, talk.texts
+    assert [talk.answers(other) for other in talk.marks if other != mark] == [1]
+    scene.audit(strays=seen.begun - seen.answers)
+
+
+def test_killed_before_the_offset_moves(scene: Scene) -> None:
+    """Telegram hears nothing of the poll that would confirm what was answered, and hands it over again."""
+    killed_unconfirmed(scene, scene.server.hold_offsets, rounds=ROUNDS)
+
+
+def killed_unconfirmed(scene: Stage, hold: Callable[[bool], None], *, rounds: int) -> None:
+    """The answer is out and marked, while the platform does not hear that the message was stored."""
+    scene.start()
+    for round_ in range(1, rounds + 1):
+        talk = scene.speak()
+        if round_ % 2 == 0:
+            talk.say("fast")
+            scene.settle()
+        hold(True)
+        mark = answered_unconfirmed(scene, talk)
+        scene.daemon.kill()
+        hold(False)
+        if round_ % 2:
+            talk.say("fast")
+        scene.start()
+        scene.settle()
+        audit(scene, talk, mark, Seen(kind="fast"))
+
+
+def answered_unconfirmed(scene: Stage, talk: Dialogue) -> str:
+    """While the platform is kept from hearing that the message was stored; its mark."""
+    mark = talk.say("fast")
+    scene.until(lambda: talk.answers(mark) == 1)
+    until(lambda: scene.all_done, "all has its fate in the store")
+    return mark

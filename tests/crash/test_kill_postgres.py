@@ -22,6 +22,8 @@ def scene(server: ThreadedTelegramServer, nursery: Nursery, postgres_url: str, t
         yield made
 
 
-@pytest.mark.parametrize("point", ["intake_committed", "admitted", "call_done", "inside_record", "recorded"])
+@pytest.mark.parametrize(
+    "point", ["inbox.committed", "turn.admitted", "tool_call.returned", "record.written", "turn.recorded"]
+)
 def test_killed_at_on_postgres(scene: Scene, point: str) -> None:
     killed_at(scene, point, VARIANTS.get(point, POINTS[point]), rounds=1)

@@ -21,7 +21,10 @@ def fill(scene: ModelScene, talk: Talk) -> None:
         scene.settle()
 
 
-@pytest.mark.parametrize(("point", "log"), [("summing_up", "uka"), ("inside_compaction", "uka"), ("compacted", "ukwa")])
+@pytest.mark.parametrize(
+    ("point", "log"),
+    [("compaction.begun", "uka"), ("entries.written:compaction", "uka"), ("compaction.committed", "ukwa")],
+)
 def test_killed_while_a_turn_sums_up(furnish: Open, point: str, log: str) -> None:
     """The next attempt makes the summary, or goes on from the one that is stored."""
     with furnish(window=600) as scene:
@@ -49,7 +52,7 @@ def goes_on_from_a_summary(scene: ModelScene, talk: Talk, mark: str) -> None:
     goes_on(scene, talk)
 
 
-@pytest.mark.parametrize("point", ["summing_up", "inside_compaction", "compact_carried_out"])
+@pytest.mark.parametrize("point", ["compaction.begun", "entries.written:compaction", "compaction.committed"])
 def test_killed_while_it_compacts(furnish: Open, point: str) -> None:
     with furnish() as scene:
         scene.start(point)

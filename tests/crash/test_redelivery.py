@@ -9,7 +9,8 @@ from sqlalchemy import text as verbatim
 
 from core.store.sql import Sql
 from tests.crash.daemon import until
-from tests.crash.scene import RESET, Scene
+from tests.crash.scene import RESET, Scene, Talk
+from tests.crash.test_kill_points import answered_unconfirmed
 
 pytestmark = pytest.mark.crash
 
@@ -19,7 +20,7 @@ _NOT_BEFORE = Sql(
 
 
 def test_c09_a_reset_that_comes_again_after_the_start_is_ignored_and_a_new_one_is_not(scene: Scene) -> None:
-    scene.start("command_carried_out")
+    scene.start("command.committed:reset")
     talk = scene.talk()
     talk.say("fast")
     scene.settle()
@@ -54,13 +55,29 @@ def test_c10_what_was_said_while_nobody_was_there_is_answered_in_order(scene: Sc
     scene.audit()
 
 
-@pytest.mark.parametrize("point", ["offset_held", "sent_unmarked", "recorded"])
+@pytest.mark.parametrize("point", ["delivery.sent:part_1", "turn.recorded"])
 def test_c11_an_update_that_comes_again_asks_no_agent(scene: Scene, point: str) -> None:
     scene.start(point)
     talk = scene.talk()
     scene.arm()
     mark = talk.say("fast")
     scene.wait_death()
+    comes_again(scene, talk, mark)
+
+
+def test_c11_an_update_that_was_not_confirmed_comes_again_and_asks_no_agent(scene: Scene) -> None:
+    scene.start()
+    talk = scene.talk()
+    scene.server.hold_offsets(True)
+    mark = answered_unconfirmed(scene, talk)
+    assert scene.server.unconfirmed == (700_000_001,)
+    scene.daemon.kill()
+    scene.server.hold_offsets(False)
+    comes_again(scene, talk, mark)
+
+
+def comes_again(scene: Scene, talk: Talk, mark: str) -> None:
+    """After the death, and once more after the next start."""
     for update in scene.server.unconfirmed or (700_000_001,):
         scene.server.redeliver(update)
     scene.start()

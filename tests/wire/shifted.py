@@ -1,8 +1,8 @@
 """The daemon whose wall clock can be set: `FRONTDESK_SHIFT=FILE python -m tests.wire.shifted run ...`.
 
-It is the real one; the clock that its composition root makes, and the scheduler's, are ahead of the machine's by the
-seconds that FILE holds at the moment. Its steady clock is the machine's, as after a real change of the time. Nothing in
-the product knows of this.
+It is the real one, with a clock that is ahead of the machine's by the seconds that FILE holds at the moment. So is the
+scheduler's, which is told of no clock and reads the machine's. The steady clock is the machine's, as after a real
+change of the time.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from typing import Final, Self
 import apscheduler.schedulers.base
 import apscheduler.triggers.interval
 
-import core.main
-from core.cli import app
 from core.clock import SystemClock
-from core.service import schedule
-from tests.crash.victim import replace
+from core.main import Wiring
+from tests.wire.wired import run
 
 SHIFT: Final = "FRONTDESK_SHIFT"
 WATCH_S: Final = 0.2
@@ -42,11 +40,9 @@ class ShiftedDatetime(datetime):
 
 
 def main() -> None:
-    replace(core.main, "SystemClock", Shifted)
-    replace(apscheduler.schedulers.base, "datetime", ShiftedDatetime)
-    replace(apscheduler.triggers.interval, "datetime", ShiftedDatetime)
-    replace(schedule, "WATCH_S", WATCH_S)
-    app.main()
+    for library in (apscheduler.schedulers.base, apscheduler.triggers.interval):
+        library.datetime = ShiftedDatetime
+    run(Wiring(clock=Shifted(), watch_s=WATCH_S))
 
 
 if __name__ == "__main__":

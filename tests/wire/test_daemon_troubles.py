@@ -15,7 +15,7 @@ from tests.crash.scene import UNKNOWN, Talk
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.wire.daemon_world import crash_agent, desk, no_secret_shown, person, telegram_bot, wait_for
 
-IMPATIENT = (sys.executable, "-m", "tests.crash.victim", "impatient", "1", "unarmed")
+IMPATIENT = (sys.executable, "-m", "tests.wire.impatient")
 OPEN = '[access]\ndirect = "open"\n'
 
 

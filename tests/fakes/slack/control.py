@@ -118,6 +118,11 @@ class Wires(Faults):
                 socket.leaving = True
                 socket.put(Close(abort=True))
 
+    def lose_acks(self, lost: bool) -> None:
+        """While it does, no acknowledgement on a socket arrives; all else does."""
+        with self.platform.lock:
+            self.platform.acks_lost = lost
+
     def silence(self, *, only: Socket | None = None, bot: Bot | None = None) -> tuple[Socket, ...]:
         """The open sockets are half-dead from now on: nothing goes out, not even pongs, and what comes in is lost.
         Envelopes still go to them and are tried again when nobody acknowledges. Returns them, to end it."""

@@ -40,7 +40,7 @@ class Platform:
 
     `mention_first` turns the order of `message` and `app_mention` round, `pair_gap_s` is the time between them.
     `edit_window_s`: messages older than that cannot be edited. `cross_socket_acks`: an acknowledgement counts on any
-    socket of the app, not only on the one that brought the envelope.
+    socket of the app, not only on the one that brought the envelope. `acks_lost`: none arrives.
     """
 
     def __init__(
@@ -80,6 +80,7 @@ class Platform:
         self.pair_gap_s = 0.0
         self.edit_window_s = EDIT_WINDOW_S
         self.cross_socket_acks = False
+        self.acks_lost = False
         self._listeners: list[Callable[[], None]] = []
         self._ids = 0x1A2B3C00
         self._last_ts_us = 0

@@ -137,6 +137,13 @@ class Control(Sharing):
                 Injected(chat_id=chat_id, method=method and method.lower(), retry_after_s=retry_after, after=after)
             )
 
+    def hold_offsets(self, held: bool) -> None:
+        """While it does, a getUpdates that would confirm an update is not heard: it waits, and one whose client is gone
+        has no effect."""
+        with self.platform.lock:
+            self.platform.offsets_held = held
+        self.platform.changed()
+
     def set_limits(self, limits: FloodLimits | None) -> None:
         with self.platform.lock:
             self.platform.flood.limits = limits

@@ -206,6 +206,10 @@ class HttpFront:
             self._platform.journal.violated("unknown_parameter", call, ", ".join(unknown))
 
     async def _poll(self, exchange: _Exchange, params: Params) -> JsonValue:
+        while self._is_held(params) and not self._stopping:
+            if exchange.client_gone:
+                return []
+            await self._wait(None)
         with self._platform.lock:
             self._check_names(exchange, params)
             poll = begin_poll(self._platform, params)
@@ -214,6 +218,11 @@ class HttpFront:
         finally:
             with self._platform.lock:
                 self._platform.waiting_polls.discard(poll.number)
+
+    def _is_held(self, params: Params) -> bool:
+        """Such a poll is not heard for now; nothing is confirmed by it."""
+        with self._platform.lock:
+            return self._platform.offsets_held and self._platform.updates.confirms(params.integer("offset") or 0)
 
     async def _wait_for_updates(self, exchange: _Exchange, poll: Poll) -> JsonValue:
         announced = False

@@ -114,6 +114,7 @@ class Platform:
         self.users: dict[int, User] = {self.bot.id: self.bot}
         self.rooms: dict[int, Room] = {}
         self.updates = UpdateQueue(clock, first_update_id=700_000_001)
+        self.offsets_held = False
         self.flood = FloodControl(limits, clock)
         self.faults = FaultBook()
         self.journal = Journal(clock)

@@ -87,6 +87,11 @@ class UpdateQueue:
     def allow(self, kinds: Sequence[str]) -> None:
         self.allowed = frozenset(kinds) or UPDATE_KINDS - NOT_BY_DEFAULT
 
+    def confirms(self, offset: int) -> bool:
+        """Would this offset make it forget anything?"""
+        self._expire()
+        return any(waiting.update_id < offset for waiting in self._pending)
+
     def confirm(self, offset: int) -> None:
         """Forgets what lies below the offset; a negative one keeps that many updates from the end."""
         self._expire()
