@@ -10,6 +10,7 @@ from core.service.notices import ENGLISH
 from tests.crash.conftest import WorldOn
 from tests.crash.daemon import until
 from tests.crash.everywhere import EVERYWHERE, World
+from tests.crash.test_everywhere_files_in import begin_acquainted
 from tests.fakes.agents_everywhere import CAPTION
 
 pytestmark = pytest.mark.crash
@@ -60,7 +61,7 @@ def test_what_is_too_large_is_told_before_it_is_sent(world_on: WorldOn, name: st
     with world_on(name) as world:
         with (world.shelf / "trip.bin").open("wb") as file:
             file.truncate(size)
-        world.begin("public")
+        begin_acquainted(world)
         world.ada.say("hand trip.bin")
         until(lambda: world.ada.says("refused: "), "the agent is told")
         assert world.ada.says(f"at most {limit} can be sent there."), world.ada.texts
