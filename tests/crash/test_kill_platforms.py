@@ -67,11 +67,11 @@ def test_killed_at(stage_on: StageOn, name: str, point: str, seen: Seen) -> None
 
 @pytest.mark.parametrize("name", ["slack", "slack threads"])
 def test_killed_before_it_is_acknowledged(stage_on: StageOn, name: str) -> None:
-    """Only here an acknowledgement is waited for beside the answer: Telegram has the offset, which see."""
+    """Slack hears nothing of the acknowledgement of what was answered, and hands it over again."""
     with stage_on(name) as stage:
         (platform,) = stage.platforms
         assert isinstance(platform, Slack)
-        killed_unconfirmed(stage, platform.server.lose_acks, rounds=FEW)
+        killed_unconfirmed(stage, platform.server.lose_acks, platform.server.acked, rounds=FEW)
 
 
 @pytest.mark.parametrize(

@@ -116,10 +116,12 @@ def audit(scene: Stage, talk: Dialogue, mark: str, seen: Seen) -> None:
 
 def test_killed_before_the_offset_moves(scene: Scene) -> None:
     """Telegram hears nothing of the poll that would confirm what was answered, and hands it over again."""
-    killed_unconfirmed(scene, scene.server.hold_offsets, rounds=ROUNDS)
+    killed_unconfirmed(scene, scene.server.hold_offsets, lambda: not scene.server.unconfirmed, rounds=ROUNDS)
 
 
-def killed_unconfirmed(scene: Stage, hold: Callable[[bool], None], *, rounds: int) -> None:
+def killed_unconfirmed(
+    scene: Stage, hold: Callable[[bool], None], confirmed: Callable[[], bool], *, rounds: int
+) -> None:
     """The answer is out and marked, while the platform does not hear that the message was stored."""
     scene.start()
     for round_ in range(1, rounds + 1):
@@ -129,6 +131,7 @@ def killed_unconfirmed(scene: Stage, hold: Callable[[bool], None], *, rounds: in
             scene.settle()
         hold(True)
         mark = answered_unconfirmed(scene, talk)
+        assert not confirmed()
         scene.daemon.kill()
         hold(False)
         if round_ % 2:
