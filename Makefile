@@ -5,7 +5,9 @@ BIN := .venv/bin
 ARGS ?=
 # More than there are cores: many tests wait for a process that was killed.
 JOBS ?= 4
-# Events of each platform, sound and spoiled; 100,000 take some twenty minutes on two cores.
+# Rounds at every point where the process is killed, and events of each platform, sound and spoiled. 100,000 of them
+# take some twenty minutes on two cores.
+ROUNDS ?= 20
 EVENTS ?= 100000
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 PACKAGES := bots core config
@@ -21,19 +23,18 @@ unexport PYTHONDONTWRITEBYTECODE
 run: .venv/installed  ## Start the desk; ARGS="--config FILE --state DIR"
 	@exec $(BIN)/frontdesk run $(ARGS)
 
-test: .venv/developing  ## All tests but the long crash rounds and the benchmarks
-	@$(PYTEST) $(ARGS)
+test: .venv/developing  ## All tests but those of `make check`, `make crash` and `make test-service`
+	@$(PYTEST) -m 'not crash and not endurance and not style and not service' $(ARGS)
 
 check: .venv/developing  ## Style, types, imports between the parts, house rules
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache --no-logo
-	@$(BIN)/python -m pytest -q tests/test_house_rules.py
+	@$(BIN)/python -m pytest -q -m style tests
 
-crash: .venv/developing  ## Kill the real process twenty times at every point; 100,000 events of each platform
-	@FRONTDESK_CRASH_ROUNDS=20 $(PYTEST) -m crash $(ARGS)
-	@FRONTDESK_TEST_EVENTS=$(EVENTS) $(PYTEST) tests/properties/test_fates.py
+crash: .venv/developing  ## Kill the real process twenty times at every point; endurance; 100,000 events of each platform
+	@FRONTDESK_CRASH_ROUNDS=$(ROUNDS) FRONTDESK_TEST_EVENTS=$(EVENTS) $(PYTEST) -m 'crash or endurance' $(ARGS)
 
 bench: .venv/developing  ## Figures beside their budgets, as one table
 	@$(BIN)/python -m tests.bench $(ARGS)

@@ -12,6 +12,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+import pytest
+
+pytestmark = pytest.mark.style
+
 ROOT: Final = Path(__file__).parent.parent
 PRODUCT: Final = ("bots", "core", "config")
 EVERYTHING: Final = (*PRODUCT, "tests")

@@ -30,6 +30,8 @@ from core.store.sql import Tx
 from core.vocabulary import Outcome, TurnId
 from tests.contract.scenes import LATER, NOW, arrive, begin, converse, open_turn
 
+pytestmark = pytest.mark.endurance
+
 CHATS = 3
 ROUNDS = 240
 PROCESSES = 2

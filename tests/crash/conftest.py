@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -16,7 +15,7 @@ pytest.register_assert_rewrite(
 from tests.crash.dialogue import Ahead, Dialogue, Platform  # noqa: E402
 from tests.crash.everywhere import World  # noqa: E402
 from tests.crash.models_scene import Furniture, ModelScene, Open  # noqa: E402
-from tests.crash.nursery import Nursery  # noqa: E402
+from tests.crash.nursery import BOTS, WARM, Nursery  # noqa: E402
 from tests.crash.platforms import SLACK_ANSWER_S, Discord, Slack, SlackThreads, discord_server  # noqa: E402
 from tests.crash.posted import SLACK_RETRIES_S, PostedSlack, posted_telegram  # noqa: E402
 from tests.crash.scene import Scene, Stage, Telegram  # noqa: E402  # after the line above
@@ -26,16 +25,6 @@ from tests.fakes.telegram import ThreadedTelegramServer  # noqa: E402
 
 StageOn = Callable[..., AbstractContextManager[Stage]]
 WorldOn = Callable[..., AbstractContextManager[World]]
-
-WARM: Final = (
-    "core.agents.engine", "core.agents.tool_server", "pydantic_ai.models.openai", "pydantic_ai.providers.openai",
-    "openai.resources.chat.completions", "genai_prices.data", "httpcore", "anyio._backends._asyncio",
-)  # fmt: skip
-"""What a first request finds imported."""
-
-
-BOTS: Final = ("bots.telegram.bot", "bots.discord.bot", "bots.slack.bot")
-"""What a first connection finds imported."""
 
 
 @pytest.fixture

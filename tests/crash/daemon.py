@@ -8,9 +8,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,14 +22,18 @@ from core.service.socket import SOCKET_NAME, Json
 from core.service.socket_client import ask
 from core.store.open import database_at
 from core.store.sql import Tx
-from tests.crash.nursery import Nursery, Order
+from tests.crash.nursery import Nursery, Order, shared
 from tests.secrets import shown_in
 
 ROOT: Final = Path(__file__).parents[2]
 FRONTDESK: Final = (str(Path(sys.executable).with_name("frontdesk")),)
+"""The installed command, for what is about its start; everything else is forked from the nursery."""
+UNHARMED: Final = ("nowhere", "1", "unarmed")
+"""`tests.crash.victim` as the plain command."""
 PATIENCE_S: Final = 30.0
 """For anything that a daemon does by itself, on a busy machine."""
-LOOK_S: Final = 0.01
+LOOK_S: Final = (0.01, 0.1)
+"""Between two looks at another process's state: at first, and at last, since each look costs processor time."""
 ANY_PORT: Final = "\n[listen]\nport = 0\n"
 """Many daemons run side by side."""
 
@@ -36,11 +41,23 @@ ANY_PORT: Final = "\n[listen]\nport = 0\n"
 def until(holds: Callable[[], bool], what: str, *, timeout_s: float = PATIENCE_S) -> None:
     """Look at another process's state until it is so. `TimeoutError` with words."""
     deadline = time.monotonic() + timeout_s
-    pause = threading.Event()
+    pause, (look_s, longest_s) = threading.Event(), LOOK_S
     while not holds():
         if time.monotonic() > deadline:
             raise TimeoutError(f"not within {timeout_s} s: {what}")
-        pause.wait(LOOK_S)
+        pause.wait(look_s)
+        look_s = min(1.2 * look_s, longest_s)
+
+
+def called(arguments: Sequence[str], environ: Mapping[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """`frontdesk ARGUMENTS`, forked, to its end, with nothing to read on its standard input."""
+    with tempfile.TemporaryDirectory() as made:
+        out, err = Path(made, "out"), Path(made, "err")
+        order = Order(
+            argv=[*UNHARMED, *arguments], environ=environ, cwd=str(cwd), stdout=str(out), stderr=str(err)
+        )  # fmt: skip
+        code = shared().bear(order).wait(2 * PATIENCE_S)
+        return subprocess.CompletedProcess(list(arguments), code, out.read_text("utf-8"), err.read_text("utf-8"))
 
 
 class Process(Protocol):
@@ -52,6 +69,7 @@ class Process(Protocol):
     def wait(self, timeout: float) -> int: ...
     def kill(self) -> None: ...
     def terminate(self) -> None: ...
+    def send_signal(self, number: signal.Signals, /) -> None: ...
 
 
 @dataclass
@@ -116,11 +134,13 @@ class Daemon:
         return {**plain, **self.environ}
 
     def start(self, *command: str) -> Process:
-        """`frontdesk run`, or another command with the same arguments."""
+        """`frontdesk run`, forked; or another command with the same arguments, from nothing."""
+        if not command:
+            return self.start_in(shared(), *UNHARMED)
         self.starts += 1
         with open(self.output_file, "wb") as out, open(self.log_file, "wb") as err:
             self.process = subprocess.Popen(
-                [*(command or FRONTDESK), "run", *self.arguments],
+                [*command, "run", *self.arguments],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment, cwd=self.home,
             )  # fmt: skip
         return self.process
@@ -141,11 +161,7 @@ class Daemon:
 
     def call(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Another verb of the command line, to its end."""
-        return subprocess.run(
-            [*FRONTDESK, *arguments, *self.arguments],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
-            env=self.environment, cwd=self.home,
-        )  # fmt: skip
+        return called([*arguments, *self.arguments], self.environment, self.home)
 
     def json(self, *arguments: str) -> object:
         done = self.call(*arguments, "--json")

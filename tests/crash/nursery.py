@@ -1,12 +1,13 @@
-"""Daemons in a tenth of the time: a process that has imported everything forks each one.
+"""Commands in a tenth of the time: a process that has imported everything forks each one.
 
-Importing is what a start costs, and a crash suite starts hundreds. What is forked then runs `tests.crash.victim` like
-any other process: its own arguments, environment, files and threads; kill -9 ends it alone. The wire tests start the
-real command from nothing.
+Importing is what a start costs, and the suite starts a thousand. What is forked then runs `tests.crash.victim` like
+any other process: its own arguments, environment, files and threads; kill -9 ends it alone. `tests/wire/
+test_daemon_starts.py` and its like start the installed command from nothing.
 """
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -15,9 +16,11 @@ import select
 import signal
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final, NoReturn, Self
 
@@ -25,6 +28,14 @@ import core.main  # noqa: F401  # for the forked ones
 from tests.crash import victim
 
 ROOT: Final = Path(__file__).parents[2]
+
+WARM: Final = (
+    "core.agents.engine", "core.agents.tool_server", "pydantic_ai.models.openai", "pydantic_ai.providers.openai",
+    "openai.resources.chat.completions", "genai_prices.data", "httpcore", "anyio._backends._asyncio",
+)  # fmt: skip
+"""What a first request finds imported."""
+BOTS: Final = ("bots.telegram.bot", "bots.discord.bot", "bots.slack.bot")
+"""What a first connection finds imported."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +68,12 @@ class Child:
         return code
 
     def kill(self) -> None:
-        self._send(signal.SIGKILL)
+        self.send_signal(signal.SIGKILL)
 
     def terminate(self) -> None:
-        self._send(signal.SIGTERM)
+        self.send_signal(signal.SIGTERM)
 
-    def _send(self, number: signal.Signals) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
         if self.poll() is None:
             signal.pidfd_send_signal(self._handle, number)
 
@@ -106,6 +117,14 @@ class Nursery:
         return int(self._process.stdout.readline())
 
 
+@cache
+def shared() -> Nursery:
+    """The one of this test process, with all SDKs imported. It ends with the test process."""
+    made = Nursery(*WARM, *BOTS)
+    atexit.register(made.__exit__)
+    return made
+
+
 def main() -> None:
     """Until the end of the questions; who asked may have been killed, so nobody is left behind."""
     for module in sys.argv[1:]:
@@ -143,6 +162,7 @@ def _become(order: Order) -> NoReturn:
         os.chdir(order.cwd)
         os.environ.clear()
         os.environ.update(order.environ)
+        time.tzset()
         sys.argv = ["victim", *order.argv]
         victim.main()
         code = 0

@@ -17,7 +17,7 @@ from bots.discord.places import Place, Places
 from core.ports import CommandHelp
 from core.vocabulary import BotName, ChatKind, Edit, Malformed, Message
 
-EVENTS: Final = int(os.environ.get("FRONTDESK_TEST_EVENTS", "200"))
+EVENTS: Final = int(os.environ.get("FRONTDESK_TEST_EVENTS", "60"))
 many = settings(max_examples=EVENTS, deadline=None)
 
 US: Final = Us(bot=BotName("discord"), id="42", name="Desk", application="43")

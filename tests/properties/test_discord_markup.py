@@ -13,7 +13,7 @@ EDGE = re.compile(r"[> ]*```[^`]*")
 """A line that opens or closes a fence."""
 MARKS = ["||", "`", "``", "```", "~~~", "\n", " ", "x", "|---|", "a | b", "> ", "- ", "    "]
 
-many = settings(max_examples=200, deadline=None)
+many = settings(max_examples=60, deadline=None)
 texts = st.one_of(
     documents,
     st.text(max_size=200),

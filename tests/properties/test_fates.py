@@ -28,6 +28,8 @@ from tests.properties import discord_events, slack_payloads, telegram_updates
 from tests.properties.spoiling import each_text_as, spoiled
 from tests.properties.ways_in import DiscordWay, SlackWay, TelegramWay, Way
 
+pytestmark = pytest.mark.endurance
+
 T = TypeVar("T")
 
 EVENTS: Final = int(os.environ.get("FRONTDESK_TEST_EVENTS", "200"))

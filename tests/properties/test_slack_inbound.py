@@ -13,7 +13,7 @@ from bots.slack import inbound, interactions, settling, threads
 from bots.slack.inbound import Account
 from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, Edit, Malformed, Message
 
-EXAMPLES = int(os.environ.get("FRONTDESK_TEST_EVENTS", "200"))
+EXAMPLES = int(os.environ.get("FRONTDESK_TEST_EVENTS", "60"))
 US = Account(bot=BotName("slack"), team="T1", user="U1", bot_id="B1", name="frontdesk", app="A1")
 NAMES = {"U2": "Ann"}
 DELIVERY = Delivery(

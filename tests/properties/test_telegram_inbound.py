@@ -16,7 +16,7 @@ from bots.telegram.addressed import Account
 from bots.telegram.inbound import album_of, forum_of, read, update_id
 from core.vocabulary import BotName, ChatKind, Edit, Malformed, Message, Moved, Press
 
-EVENTS: Final = int(os.environ.get("FRONTDESK_TEST_EVENTS", "200"))
+EVENTS: Final = int(os.environ.get("FRONTDESK_TEST_EVENTS", "60"))
 many = settings(max_examples=EVENTS, deadline=None)
 
 US = Account(bot=BotName("telegram"), id=42, username="MyBot")

@@ -153,12 +153,14 @@ async def test_a_long_pdf_is_cut(tmp_path: Path) -> None:
     assert MOST_CHARS // 2 < len(found) <= MOST_CHARS
 
 
+@pytest.mark.endurance
 async def test_one_page_named_often_ends_in_time_with_something(tmp_path: Path) -> None:
     found = await read(tmp_path, same_page_often(5_000))
     assert found is not None
     assert found.split()[:2] == ["again", "again"]
 
 
+@pytest.mark.endurance
 async def test_what_inflates_is_not_held_in_memory(tmp_path: Path) -> None:
     assert await read(tmp_path, inflating(400)) is None
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from tests.crash.daemon import FRONTDESK, PATIENCE_S, ROOT
+from tests.crash.daemon import ROOT, called
 from tests.fakes.faults import Answer, Fault
 from tests.fakes.models import ThreadedModelServer
 from tests.fakes.slack import ThreadedSlackServer
@@ -58,10 +58,7 @@ class Home:
 
     def call(self, *words: str) -> subprocess.CompletedProcess[str]:
         """`frontdesk ...` to its end, with nobody at the terminal."""
-        return subprocess.run(
-            [*FRONTDESK, *words], env=self.environment, cwd=self.path, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=2 * PATIENCE_S, check=False,
-        )  # fmt: skip
+        return called(words, self.environment, self.path)
 
 
 def answers(

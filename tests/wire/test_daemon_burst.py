@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
+import pytest
 from sqlalchemy import text as verbatim
 
 from core.store.checks import check
@@ -15,6 +16,8 @@ from tests.crash.daemon import Daemon, until
 from tests.crash.scene import open_work
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.wire.daemon_world import crash_agent, desk, no_secret_shown, person, telegram_bot
+
+pytestmark = pytest.mark.endurance
 
 CHATS: Final = 25
 EACH: Final = 400

@@ -115,6 +115,7 @@ def test_a_hundred_requests_at_once_on_one_connection_are_answered_in_order(daem
     assert kinds == [b"200", b"404"] * 50 + [b"200"]
 
 
+@pytest.mark.endurance
 def test_slow_and_silent_clients_are_cut_and_a_scraper_is_served_meanwhile(daemon: Daemon) -> None:
     at = address(daemon)
     with ExitStack() as stack:
@@ -148,6 +149,7 @@ def not_open(client: socket.socket) -> bool:
         return True
 
 
+@pytest.mark.endurance
 def test_a_body_that_never_ends_is_cut(daemon: Daemon) -> None:
     at = address(daemon)
     with closing(connect(at)) as client:
@@ -160,6 +162,7 @@ def test_a_body_that_never_ends_is_cut(daemon: Daemon) -> None:
         assert time.perf_counter() - began < 35
 
 
+@pytest.mark.endurance
 def test_1000_idle_connections_keep_neither_a_probe_nor_the_end(daemon: Daemon) -> None:
     at = address(daemon)
     with ExitStack() as stack:
@@ -181,6 +184,7 @@ def works(at: str) -> bool:
         return False
 
 
+@pytest.mark.endurance
 def test_a_stop_with_200_kept_connections_takes_a_second(daemon: Daemon) -> None:
     at = address(daemon)
     with ExitStack() as stack:
@@ -196,6 +200,7 @@ def test_a_stop_with_200_kept_connections_takes_a_second(daemon: Daemon) -> None
     assert "Traceback" not in daemon.log
 
 
+@pytest.mark.endurance
 def test_a_stop_with_200_unread_answers_takes_a_second(daemon: Daemon) -> None:
     """Clients that ask for much and take nothing."""
     at = address(daemon)
@@ -240,6 +245,7 @@ def test_a_reload_to_a_taken_port_waits_and_one_back_is_served_at_once(tmp_path:
         assert "Traceback" not in daemon.log
 
 
+@pytest.mark.endurance
 def test_20_moves_at_once_end_at_the_last_address(daemon: Daemon) -> None:
     address(daemon)
     place = Place(daemon)

@@ -9,7 +9,11 @@ import sys
 from pathlib import Path
 from typing import IO
 
+import pytest
+
 from tests.bench.figures import loaded
+
+pytestmark = pytest.mark.endurance
 
 ROUNDS = 500
 WARM = 100

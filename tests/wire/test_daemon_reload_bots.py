@@ -7,6 +7,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from core.service.socket import Json
 from tests.crash.daemon import Daemon, until
 from tests.fakes.telegram import ThreadedTelegramServer
@@ -103,6 +105,7 @@ class Usage:
         return int(next(line for line in lines if line.startswith("VmRSS:")).split()[1])
 
 
+@pytest.mark.endurance
 def test_200_reloads_that_change_every_bot_and_agent_leave_nothing(
     place: Place, server: ThreadedTelegramServer, second: ThreadedTelegramServer
 ) -> None:

@@ -22,6 +22,7 @@ from tests.wire.test_daemon_reload_config import hang_up
 server, second, place = reloading.server, reloading.second, reloading.place
 
 
+@pytest.mark.endurance
 @pytest.mark.parametrize("seed", range(4))
 def test_every_answer_comes_whole_and_once_while_bot_and_agent_change_all_the_time(
     place: Place, server: ThreadedTelegramServer, seed: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -25,7 +24,7 @@ PLENTY = 5000
 def sent_until_the_end(daemon: Daemon, number: signal.Signals) -> int:
     """The signal again and again until the process has ended; its exit code."""
     process = daemon.process
-    assert isinstance(process, subprocess.Popen)
+    assert process is not None
     for _ in range(PLENTY):
         if process.poll() is not None:
             break
