@@ -15,7 +15,7 @@ pytest.register_assert_rewrite(
 from tests.crash.dialogue import Ahead, Dialogue, Platform  # noqa: E402
 from tests.crash.everywhere import World  # noqa: E402
 from tests.crash.models_scene import Furniture, ModelScene, Open  # noqa: E402
-from tests.crash.nursery import BOTS, WARM, Nursery  # noqa: E402
+from tests.crash.nursery import Nursery, shared  # noqa: E402
 from tests.crash.platforms import SLACK_ANSWER_S, Discord, Slack, SlackThreads, discord_server  # noqa: E402
 from tests.crash.posted import SLACK_RETRIES_S, PostedSlack, posted_telegram  # noqa: E402
 from tests.crash.scene import Scene, Stage, Telegram  # noqa: E402  # after the line above
@@ -34,9 +34,9 @@ def server() -> Iterator[ThreadedTelegramServer]:
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    with Nursery() as made:
-        yield made
+def nursery() -> Nursery:
+    """Its daemons find all SDKs imported."""
+    return shared()
 
 
 @pytest.fixture
@@ -44,13 +44,6 @@ def scene(server: ThreadedTelegramServer, nursery: Nursery, sqlite_template: Pat
     made = Scene(server, tmp_path, nursery)
     made.put_store(sqlite_template)
     with made.daemon:
-        yield made
-
-
-@pytest.fixture(scope="session")
-def bot_nursery() -> Iterator[Nursery]:
-    """Its daemons have the platforms' SDKs from the start."""
-    with Nursery(*BOTS) as made:
         yield made
 
 
@@ -77,7 +70,7 @@ def platform_called(name: str, more: str = "") -> Iterator[Platform]:
 
 
 @pytest.fixture
-def stage_on(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> StageOn:
+def stage_on(nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> StageOn:
     """Opens a stage on one platform, without its limits; further arguments are lines of the bot's table. `enter` makes
     a place to talk that the configuration has to name; `kind`: a stage with another agent."""
 
@@ -88,7 +81,7 @@ def stage_on(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Sta
         with platform_called(name, "\n".join(more)) as platform:
             platform.without_limits()
             talks = [enter(platform)] if enter is not None else []
-            made = kind([platform], tmp_path, bot_nursery)
+            made = kind([platform], tmp_path, nursery)
             made.dialogues += talks
             made.put_store(sqlite_template)
             with made.daemon:
@@ -98,7 +91,7 @@ def stage_on(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Sta
 
 
 @pytest.fixture
-def world_on(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> WorldOn:
+def world_on(nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> WorldOn:
     """Opens a world on one platform, whose daemon does not run yet, and looks whether all is well there at the end."""
 
     @contextmanager
@@ -106,7 +99,7 @@ def world_on(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Wor
         """`table`: lines of the bot's table; `more`: further tables."""
         with platform_called(name, table or ("drafts = false" if name == "telegram" else "")) as platform:
             platform.without_limits()
-            made = World(platform, tmp_path, bot_nursery, more)
+            made = World(platform, tmp_path, nursery, more)
             made.put_store(sqlite_template)
             with made.daemon, made.telling():
                 yield made
@@ -115,10 +108,10 @@ def world_on(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Wor
     return opened
 
 
-@pytest.fixture(scope="session")
-def warm_nursery() -> Iterator[Nursery]:
-    """Its daemons have the SDKs from the start."""
-    with Nursery(*WARM) as made:
+@pytest.fixture
+def cold_nursery() -> Iterator[Nursery]:
+    """Its daemons have no SDK yet."""
+    with Nursery() as made:
         yield made
 
 
@@ -131,14 +124,14 @@ def models() -> Iterator[ThreadedModelServer]:
 
 @pytest.fixture
 def furnish(
-    server: ThreadedTelegramServer, models: ThreadedModelServer, warm_nursery: Nursery, sqlite_template: Path,
+    server: ThreadedTelegramServer, models: ThreadedModelServer, nursery: Nursery, sqlite_template: Path,
     tmp_path: Path,
 ) -> Open:  # fmt: skip
     """Opens a scene; keywords are those of `Furniture`, and another nursery."""
 
     @contextmanager
-    def opened(*, nursery: Nursery = warm_nursery, **wanted: object) -> Iterator[ModelScene]:
-        made = ModelScene(server, models, tmp_path, nursery, Furniture(**wanted))  # type: ignore[arg-type]  # handed through
+    def opened(*, born_in: Nursery = nursery, **wanted: object) -> Iterator[ModelScene]:
+        made = ModelScene(server, models, tmp_path, born_in, Furniture(**wanted))  # type: ignore[arg-type]  # handed through
         made.put_store(sqlite_template)
         server.set_limits(None)  # a process that starts knows nothing of what was sent a moment ago
         with made.daemon:

@@ -129,7 +129,7 @@ def test_c16_the_same_words_twice_are_two_messages(stage_on: StageOn, name: str)
 
 
 def test_c31_a_private_channel_that_is_shared_goes_on_under_its_new_id(
-    bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path
+    nursery: Nursery, sqlite_template: Path, tmp_path: Path
 ) -> None:
     """Its thread's session, and the permission to answer there. Slack says the new id once, in an event."""
     with platform_called("slack") as platform:
@@ -137,7 +137,7 @@ def test_c31_a_private_channel_that_is_shared_goes_on_under_its_new_id(
         ada = platform.server.person("Ada")
         channel = platform.server.channel("plans", members=[ada], private=True)
         platform.channels.append(channel.id)
-        stage = Stage([platform], tmp_path, bot_nursery)
+        stage = Stage([platform], tmp_path, nursery)
         stage.put_store(sqlite_template)
         with stage.daemon:
             moved_on(stage, platform, ada, channel)
@@ -216,7 +216,7 @@ def test_c36_what_was_said_while_the_network_was_gone_is_answered_when_it_is_bac
 
 @pytest.mark.parametrize("wrong", ["telegram", *ELSEWHERE])
 def test_c37_a_refused_token_fails_its_bot_with_words_and_no_other(
-    bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path, wrong: str
+    nursery: Nursery, sqlite_template: Path, tmp_path: Path, wrong: str
 ) -> None:
     with (
         platform_called("telegram") as telegram,
@@ -226,7 +226,7 @@ def test_c37_a_refused_token_fails_its_bot_with_words_and_no_other(
         platforms = [telegram, discord, slack]
         for one in platforms:
             one.without_limits()
-        stage = Stage(platforms, tmp_path, bot_nursery)
+        stage = Stage(platforms, tmp_path, nursery)
         refuse(next(one for one in platforms if one.name == wrong))
         stage.put_store(sqlite_template)
         with stage.daemon:

@@ -106,17 +106,11 @@ class FileScene:
         return sum(words in text for text in self.server.chat(chat).bot_texts)
 
 
-@pytest.fixture(scope="module")
-def file_nursery() -> Iterator[Nursery]:
-    with Nursery("aiohttp") as made:
-        yield made
-
-
 @pytest.fixture
-def scene(sqlite_template: Path, tmp_path: Path, file_nursery: Nursery) -> Iterator[FileScene]:
+def scene(sqlite_template: Path, tmp_path: Path, nursery: Nursery) -> Iterator[FileScene]:
     with ThreadedTelegramServer() as server, ThreadedSpeechServer() as speech:
         server.set_limits(None)
-        made = FileScene(server, speech, tmp_path, file_nursery)
+        made = FileScene(server, speech, tmp_path, nursery)
         made.daemon.state.mkdir(mode=0o700)
         shutil.copy(sqlite_template, made.daemon.state / DATABASE_FILE)
         with made.daemon:

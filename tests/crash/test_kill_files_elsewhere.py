@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.crash.conftest import BOTS, platform_called
+from tests.crash.conftest import platform_called
 from tests.crash.filed import audit_files
 from tests.crash.nursery import Nursery
 from tests.crash.platforms import DiscordTalk, SlackTalk
@@ -21,20 +20,14 @@ pytestmark = pytest.mark.crash
 KINDS: Final = {"photo.png": png(9, 9, padding=200_000), "words.txt": b"words " * 40_000}
 
 
-@pytest.fixture(scope="module")
-def file_nursery() -> Iterator[Nursery]:
-    with Nursery(*BOTS) as made:
-        yield made
-
-
 @pytest.mark.parametrize("name", ["discord", "slack"])
 @pytest.mark.parametrize("point", FETCHING)
 def test_killed_while_a_file_comes(
-    file_nursery: Nursery, sqlite_template: Path, tmp_path: Path, name: str, point: str
+    nursery: Nursery, sqlite_template: Path, tmp_path: Path, name: str, point: str
 ) -> None:
     with platform_called(name) as platform:
         platform.without_limits()
-        stage = Stage([platform], tmp_path, file_nursery)
+        stage = Stage([platform], tmp_path, nursery)
         stage.put_store(sqlite_template)
         contents: list[bytes] = []
         with stage.daemon:

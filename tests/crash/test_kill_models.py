@@ -122,16 +122,16 @@ def test_an_answer_that_may_not_have_arrived_is_sent_once_more(furnish: Open) ->
         assert (talk.answers(mark), talk.count(UNKNOWN), scene.asked(mark)) == (1, 1, 2)
 
 
-def test_killed_before_the_sdk_is_there(furnish: Open, nursery: Nursery, warm_nursery: Nursery) -> None:
+def test_killed_before_the_sdk_is_there(furnish: Open, cold_nursery: Nursery, nursery: Nursery) -> None:
     """A turn is open and waits for it, and a message waits behind: both are answered by the next process."""
-    with furnish(nursery=nursery) as scene:
+    with furnish(born_in=cold_nursery) as scene:
         talk = scene.talk()
         mark, behind = talk.say("line"), talk.say("line")
         scene.arm()
         scene.start("sdk.awaited")
         scene.wait_death()
         assert scene.models.requests == ()
-        scene.nursery = warm_nursery
+        scene.nursery = nursery
         scene.start()
         scene.settle()
         assert seen(scene, talk, mark, "line") == Seen(log="uacra", asked=2, lines=1)

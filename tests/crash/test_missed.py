@@ -35,21 +35,21 @@ def staged(platform: Discord | Slack, home: Path, nursery: Nursery, template: Pa
 
 
 @pytest.fixture
-def on_slack(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Stage]:
+def on_slack(nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Stage]:
     ahead = Ahead()
     with (
         ThreadedSlackServer(clock=ahead, answer_s=SLACK_ANSWER_S, retries_s=NO_RETRIES) as server,
-        staged(Slack(server, ahead), tmp_path, bot_nursery, sqlite_template) as stage,
+        staged(Slack(server, ahead), tmp_path, nursery, sqlite_template) as stage,
     ):
         yield stage
 
 
 @pytest.fixture
-def on_discord(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Stage]:
+def on_discord(nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Stage]:
     ahead = Ahead()
     with (
         discord_server(ahead) as server,
-        staged(Discord(server, ahead), tmp_path, bot_nursery, sqlite_template) as stage,
+        staged(Discord(server, ahead), tmp_path, nursery, sqlite_template) as stage,
     ):
         yield stage
 

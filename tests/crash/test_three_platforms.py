@@ -36,10 +36,10 @@ _UNKNOWN_ON = Sql(verbatim("SELECT count(*) FROM deliveries WHERE state = 'unkno
 
 
 @pytest.fixture
-def crowd(bot_nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Crowd]:
+def crowd(nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Crowd]:
     """Without the platforms' limits: a process that starts knows nothing of what was sent a moment ago."""
     with servers(limits=False) as doubles:
-        made = Crowd(doubles, [PEOPLE // len(NAMES)] * len(NAMES), tmp_path, bot_nursery)
+        made = Crowd(doubles, [PEOPLE // len(NAMES)] * len(NAMES), tmp_path, nursery)
         made.put_store(sqlite_template)
         with made.daemon:
             yield made
