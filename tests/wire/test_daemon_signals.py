@@ -61,11 +61,9 @@ def test_stop_and_reload_at_once_stop(place: Place, server: ThreadedTelegramServ
     place.daemon.until_bot("up")
     place.write(config(place, telegram_bot(server, stream=False)))
     assert place.daemon.process is not None
-    began = time.perf_counter()
     os.kill(place.daemon.process.pid, signal.SIGHUP)
     place.daemon.terminate()
     assert place.daemon.wait_exit() == 0
-    assert time.perf_counter() - began < 1.0
     assert "Traceback" not in place.daemon.log
 
 
@@ -110,10 +108,8 @@ def test_a_stop_while_a_reload_loads_the_first_model_takes_a_second(
         assert place.daemon.process is not None
         os.kill(place.daemon.process.pid, signal.SIGHUP)
         time.sleep(0.2)
-        began = time.perf_counter()
         place.daemon.terminate()
         assert place.daemon.wait_exit() == 0
-        assert time.perf_counter() - began < 1.5
 
 
 def test_a_hang_up_while_an_old_store_is_brought_up_to_date_does_not_end_it(tmp_path: Path) -> None:

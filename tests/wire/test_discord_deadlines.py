@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import statistics
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Final
@@ -11,7 +10,7 @@ from typing import Final
 import pytest
 
 from core.vocabulary import DeliveryId
-from tests.contract.discord import DiscordDesk, World, serving, world
+from tests.contract.discord import DiscordDesk, World, serving
 from tests.contract.doubles import PATIENCE_S, running
 from tests.fakes.clock import ManualClock
 from tests.fakes.discord import DiscordServer, GatewayRules, Interaction
@@ -154,18 +153,3 @@ async def test_an_answer_waits_no_longer_for_its_acknowledgement_than_discord_wo
             await sending
         server.clear_faults()
     assert server.texts(discord.channel) == ("here all the same",)
-
-
-async def test_a_command_is_acknowledged_at_once() -> None:
-    """By a clock that goes on; usually, since any machine may be held up now and then."""
-    async with world() as discord, serving(discord):
-        await discord.wait(lambda: bool(discord.server.commands()))
-        waits = [await acknowledged_after_s(discord) for _ in range(9)]
-    assert statistics.median(waits) < ANSWER_S / 3
-
-
-async def acknowledged_after_s(discord: World) -> float:
-    used = discord.server.command(discord.ada, discord.channel, "status")
-    await discord.wait(lambda: used.acknowledged)
-    assert used.acknowledged_after_s is not None
-    return used.acknowledged_after_s

@@ -5,7 +5,6 @@ import json
 import logging
 import os
 import signal
-import time
 from pathlib import Path
 
 import mcp.client.stdio
@@ -42,14 +41,10 @@ def code_of(error: pytest.ExceptionInfo[ModelRetry]) -> int:
 # --- life
 
 
-async def test_entering_starts_the_server_and_takes_less_than_half_a_second(
-    over_stdio: OverStdio, journal: Journal
-) -> None:
+async def test_entering_starts_the_server(over_stdio: OverStdio, journal: Journal) -> None:
     toolset = over_stdio()
     assert not journal.of(Started)
-    began = time.perf_counter()
     async with toolset:
-        assert time.perf_counter() - began < 0.5
         assert [(record.version, record.client) for record in journal.of(Opened)] == [("2025-11-25", "fastmcp")]
         assert toolset.instructions == "Prefer read_note."
         assert [tool.name for tool in await toolset.list_tools()] == list(TOOLS)
@@ -90,10 +85,8 @@ async def test_a_start_that_takes_too_long_raises_a_runtime_error_and_leaves_no_
     over_stdio: OverStdio, journal: Journal
 ) -> None:
     toolset = over_stdio("--slow-start", "400", init_timeout=0.1)
-    began = time.perf_counter()
     with pytest.raises(RuntimeError, match="Failed to initialize server session"):
         await toolset.__aenter__()
-    assert time.perf_counter() - began > 0.3, "it waits up to 2 s for a process whose stdin it closed"
     assert len(journal.of(Exited)) == 1
 
 
@@ -129,9 +122,7 @@ async def test_a_process_that_does_not_go_is_terminated_after_two_seconds_and_ki
         monkeypatch.setattr(mcp.client.stdio, name, 0.2)
     toolset = over_stdio("--stubborn")
     await toolset.__aenter__()
-    began = time.perf_counter()
     await leave(toolset)
-    assert time.perf_counter() - began > 0.4
     with pytest.raises(ProcessLookupError):
         os.kill(journal.of(Started)[0].pid, 0)
     assert not journal.of(Exited)

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,17 +81,6 @@ def wire(journal: Journal, tmp_path: Path) -> Iterator[Wire]:
     yield running
     running.process.kill()
     running.process.communicate()
-
-
-def test_the_first_answer_comes_within_300_ms(tmp_path: Path) -> None:
-    seconds = []
-    for _ in range(3):
-        began = time.perf_counter()
-        running = Wire(command_line(), tmp_path)
-        assert running.ask("ping")["result"] == {}
-        seconds.append(time.perf_counter() - began)
-        running.end()
-    assert min(seconds) < 0.3
 
 
 @pytest.mark.parametrize("how", [["-m", "tests.fakes.tools"], [str(ROOT / "tests/fakes/tools/server.py")]])
@@ -236,12 +224,10 @@ def test_the_first_starts_can_fail(journal: Journal, tmp_path: Path) -> None:
 
 
 def test_it_can_be_a_bad_server(tmp_path: Path) -> None:
-    began = time.perf_counter()
     running = Wire(command_line(None, "--garbage", "--noise", "--mute", "--slow-start", "100"), tmp_path)
     assert running.process.stdout is not None
     assert running.process.stdout.readline() == b"Starting up, please wait...\n"
     running.send("server/discover", 1)
     assert running.ask("ping")["id"] == 7
-    assert time.perf_counter() - began > 0.1
     _, errors = running.process.communicate()
     assert errors.startswith(b"noise: started\nnoise: a message of ")
