@@ -93,7 +93,7 @@ def test_a_reload_while_it_drains_neither_loses_the_turn_nor_takes_anything_in(
     assert len(talk.texts) == 2
 
 
-def test_a_stop_while_a_reload_loads_the_first_model_takes_a_second(
+def test_a_stop_while_a_reload_loads_the_first_model_waits_for_nobody(
     place: Place, server: ThreadedTelegramServer
 ) -> None:
     """Nothing runs, and an import that has begun is nobody's work."""
