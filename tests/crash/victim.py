@@ -78,7 +78,7 @@ def main() -> None:
     elif point != NOWHERE:
         on_faultpoint(Trap(point, Path(armed), int(fatal)))
     sys.argv = ["frontdesk", *arguments]
-    if SHIFT in os.environ:
+    if SHIFT in os.environ and "run" in arguments:
         run(Wiring(clock=Shifted()))
     else:
         app.main()

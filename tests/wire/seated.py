@@ -19,6 +19,7 @@ DEADLINE_S: Final = 40.0
 MODEL, ZONE = "Model [none]:", "Zone [Europe/Berlin]:"
 OWNER, OWNER_UNTRIED = "Your id, Enter, or later:", "Your id, or later [later]:"
 WRITE: Final = "Write it? [Y/n]:"
+LEFT: Final = "nothing was written"
 
 
 class Asked:
@@ -59,7 +60,7 @@ class Asked:
         deadline = time.monotonic() + DEADLINE_S
         self.type(keys)
         while time.monotonic() < deadline and self._is_there():
-            if not self._hears(1.0):
+            if not self._hears(1.0) and LEFT not in self.written:
                 self.type(keys)
         assert self.process.wait(DEADLINE_S) == code, self.written
 
