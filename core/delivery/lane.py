@@ -83,8 +83,7 @@ class Lane:
         idle = not self._backlog and self.task is None and not self.hold.locked()
         if not idle or self._claims or self._workshop.is_held(self.bot):
             return False
-        pace = self.pace
-        if pace is None or pace.send_in(now) > 0:
+        if (pace := self.pace) is None or pace.send_in(now) > 0:
             return False
         self._claims += 1
         return True
@@ -189,9 +188,7 @@ class Lane:
             tried = self._trial_of(posted).goes_on(self._workshop.clock.now())
             if (answered_s := self._answered.pop(posted.id, None)) is not None:
                 self._workshop.tally.handed_over(self._workshop.clock.monotonic() - answered_s)
-            fate = await hand_over(self._workshop, bot, posted, tried=tried)
-            faultpoint("delivery.sent", posted)
-            await self._settle(posted, fate)
+            await self._settle(posted, await hand_over(self._workshop, bot, posted, tried=tried))
         if self._left is not None:  # what is to be tried again is tried there
             self._backlog.forget(posted)
             self._left.set()
@@ -258,6 +255,7 @@ class Lane:
     async def _settle(self, posted: Posted, fate: Fate) -> None:
         """Store what became of it. Until that is stored, the part is not sent again: a fate that can't be stored is
         tried until it can."""
+        faultpoint("delivery.sent", posted)
         match fate:
             case Sent(message=message) if posted.doubtful and message is not None:
                 await self._anew(replace(posted, message=message, doubtful=False))
@@ -374,7 +372,6 @@ class Lane:
 
     async def _dead(self, posted: Posted, why: ChatDead) -> None:
         """The platform refuses the chat: nothing that waits for it can arrive. Its next inbound makes new parts."""
-
         gone: list[int] = []
 
         def mark(tx: Tx, now: datetime) -> None:

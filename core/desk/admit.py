@@ -111,9 +111,8 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
     if intent.carry is None:
         session = close_suspended(tx, conversation, session, intent.now)
     session, told = entries.append(tx, session, drafts, intent.now)
-    here = replace(first.address, reply_to=None)
     for one in told:
-        parcel = deliveries.notice(here, first.kind, one.text, conversation.id)
+        parcel = deliveries.notice(replace(first.address, reply_to=None), first.kind, one.text, conversation.id)
         resumable = _resume_button(tx, conversation, session, first, intent, notices) if one is told[-1] else ()
         posted.append(deliveries.post(tx, replace(parcel, buttons=resumable), intent.now))
     head, before = session.model_head, session.title

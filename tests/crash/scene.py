@@ -312,11 +312,6 @@ class Stage:
         with self.daemon.reading() as tx:
             return open_work(tx, but) == 0
 
-    @property
-    def all_done(self) -> bool:
-        """Does all that was stored have its fate, and is all that was answered out?"""
-        return self._nothing_open("")
-
     # what must hold
 
     def plain(self, text: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.crash.daemon import until
 from tests.crash.dialogue import Dialogue
-from tests.crash.scene import INTERRUPTED, ROUNDS, UNKNOWN, Scene, Stage
+from tests.crash.scene import INTERRUPTED, ROUNDS, UNKNOWN, Scene, Stage, open_work
 
 pytestmark = pytest.mark.crash
 
@@ -145,5 +145,10 @@ def answered_unconfirmed(scene: Stage, talk: Dialogue) -> str:
     """While the platform is kept from hearing that the message was stored; its mark."""
     mark = talk.say("fast")
     scene.until(lambda: talk.answers(mark) == 1)
-    until(lambda: scene.all_done, "all has its fate in the store")
+
+    def all_done() -> bool:
+        with scene.daemon.reading() as tx:
+            return open_work(tx) == 0
+
+    until(all_done, "all has its fate in the store")
     return mark

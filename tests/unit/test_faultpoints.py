@@ -24,12 +24,14 @@ ITSELF: Final = Path(core.faultpoints.__file__)
 
 def calls(name: str) -> Iterator[ast.Call]:
     """Of a function of `core.faultpoints`, in the product."""
-    for folder in ("core", "bots", "config"):
-        for path in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                called = node.func if isinstance(node, ast.Call) else None
-                if isinstance(node, ast.Call) and name in (getattr(called, "id", ""), getattr(called, "attr", "")):
-                    yield node
+    paths = [path for folder in ("core", "bots", "config") for path in (ROOT / folder).rglob("*.py")]
+    for node in (node for path in paths for node in nodes_of(path)):
+        if isinstance(node, ast.Call) and name in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
+            yield node
+
+
+def nodes_of(path: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(path.read_text(encoding="utf-8")))
 
 
 def in_the_product() -> set[str]:
@@ -40,11 +42,10 @@ def in_the_product() -> set[str]:
 def in_the_tests() -> set[str]:
     """What crash tests kill at: their literals that are names of points."""
     paths = [path for path in (ROOT / "tests/crash").glob("*.py") if path != TABLE]
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
     return {
         node.value
-        for tree in trees
-        for node in ast.walk(tree)
+        for path in paths
+        for node in nodes_of(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in POINTS
     }
 
@@ -71,7 +72,7 @@ def test_nothing_in_the_product_switches_them_on() -> None:
 
 
 def imports_of(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (one.name for one in node.names)
         elif isinstance(node, ast.ImportFrom):
