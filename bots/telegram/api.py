@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-import httpx
 import telegram
 from telegram import error as sdk
 
@@ -19,7 +18,6 @@ READ_TIMEOUT_S: Final = 20.0
 _NOTHING: Final[Mapping[str, object]] = {}
 DRIP_S: Final = 30.0
 _DEFAULT_FLOOD_WAIT_S: Final = 5.0
-_NEVER_LEFT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 _DEAD_CHAT: Final = (
     "chat not found",
     "chat_write_forbidden",
@@ -51,8 +49,12 @@ class NoSuchMethod(BotRejected):
     """What Telegram answers to a method that it does not know, and to a token that is none."""
 
 
-class Shut(sdk.TelegramError):
-    """The connection was given up before the request left."""
+class NotLeft(sdk.NetworkError):
+    """The request has certainly not left this machine."""
+
+
+class Lost(sdk.NetworkError):
+    """The request may have arrived, and there is no whole answer."""
 
 
 class HttpTrouble(sdk.TelegramError):
@@ -114,10 +116,8 @@ def ours(error: sdk.TelegramError, token: str) -> BotError:
             return ChatDead(said)
         case sdk.BadRequest():
             return _refused(said)
-        case Shut():
-            return NotSent("not connected to Telegram")
-        case _ if any(isinstance(cause, _NEVER_LEFT) for cause in _causes(error)):
-            return NotSent(f"Telegram can't be reached ({_innermost(error)})")
+        case NotLeft():
+            return NotSent(f"Telegram can't be reached ({words[:200]})")
         case _:
             return Unknown(f"no clear answer from Telegram ({_innermost(error)})")
 
@@ -141,7 +141,7 @@ def _unreadable(error: sdk.TelegramError) -> bool:
 
 def _innermost(error: sdk.TelegramError) -> str:
     last = [error, *_causes(error)][-1]
-    return str(last) if isinstance(last, HttpTrouble) else type(last).__name__
+    return str(last) if isinstance(last, HttpTrouble | Lost) else type(last).__name__
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

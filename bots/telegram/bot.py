@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 import telegram
+from telegram.constants import FileSizeLimit, PollingLimit
 
-from bots.telegram import downloads, inbound, markup, menu, outbound, uploads, webhook
+from bots.telegram import downloads, inbound, markup, menu, outbound, webhook
 from bots.telegram.addressed import Account
 from bots.telegram.api import Migrated, NoSuchMethod, WebhookSet, call
 from bots.telegram.endurance import Endurance, Waits
@@ -46,7 +47,6 @@ __all__ = ["Patience", "TelegramBot"]
 _LOG: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-_BATCH: Final = 100  # the most that getUpdates gives
 _SMALL_BATCH: Final = 10
 # After a week without updates their ids start anew at random: https://core.telegram.org/bots/api#update
 _OFFSET_LASTS_S: Final = 6 * 86400.0
@@ -99,7 +99,7 @@ class TelegramBot:
 
     async def run(self, desk: Desk) -> None:
         """What people said before the start and is still held back by Telegram is heard first."""
-        async with connected(self._settings, self._patience) as line:
+        async with connected(self._settings) as line:
             intake = Intake(desk, self._clock)
             endurance = Endurance(self._name, line, desk.health, Waits(self._clock, self._random))
             self._open = _Open(line, intake)
@@ -247,7 +247,7 @@ def _limited(offered: Capabilities, *, local: bool) -> Capabilities:
     return replace(
         offered,
         download_limit_bytes=downloads.LOCAL_LIMIT if local else downloads.LIMIT,
-        upload_limit_bytes=uploads.LOCAL_FILE_LIMIT if local else uploads.FILE_LIMIT,
+        upload_limit_bytes=FileSizeLimit.FILESIZE_UPLOAD_LOCAL_MODE if local else FileSizeLimit.FILESIZE_UPLOAD,
     )
 
 
@@ -286,7 +286,7 @@ class _Listener:
             self._offset = None
         arguments: dict[str, object] = {
             "timeout": poll_s,
-            "limit": _SMALL_BATCH if self._waits.failures else _BATCH,
+            "limit": _SMALL_BATCH if self._waits.failures else PollingLimit.MAX_LIMIT,
             "allowed_updates": list(inbound.KINDS),
         }
         if self._offset is not None:

@@ -11,23 +11,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Final
 from urllib.parse import quote
 
-import httpx
+from telegram import error as sdk
 
 from bots.telegram.api import call
+from bots.telegram.http import in_terms_of_the_sdk
 from bots.telegram.line import Line
 from config.bots import TelegramSettings
 from core.errors import FloodWait, NotSent, Rejected, Unknown
 
 LIMIT: Final = 20 << 20
-"""Bytes that Telegram gives (https://core.telegram.org/bots/api#getfile, and MAX_DOWNLOAD_FILE_SIZE in its server)."""
+"""Bytes that Telegram gives (https://core.telegram.org/bots/api#getfile; MAX_DOWNLOAD_FILE_SIZE in its server, which is
+exact where `telegram.constants` is not)."""
 LOCAL_LIMIT: Final = 2000 << 20
 """Bytes that anybody can send (https://telegram.org/faq: "files of any type, up to 2 GB each")."""
 
 _PIECE: Final = 64 * 1024
+_AS_IT_IS: Final = {"Accept-Encoding": "identity"}
 _NOT_NOW: Final = "temporarily unavailable"
 _TOO_LARGE: Final = "file is too big"
 _FLOOD_WAIT_S: Final = 5.0
@@ -104,21 +108,21 @@ async def _from_disk(opened: IO[bytes]) -> AsyncGenerator[bytes, None]:
 
 
 async def _from_web(line: Line, address: str) -> AsyncGenerator[bytes, None]:
-    """The errors of the client hold the address, and so the token: none of them gets out."""
     try:
-        async with line.files.stream("GET", address) as answer:
-            _check(answer)
-            async for piece in answer.aiter_raw(_PIECE):
-                yield piece
-    except httpx.HTTPError as error:
-        raise NotSent(f"{_LATER} ({type(error).__name__})") from None
+        with in_terms_of_the_sdk(line.files):
+            async with line.files.get(address, headers=_AS_IT_IS, allow_redirects=False) as answer:
+                _check(answer.status)
+                async for piece in answer.content.iter_chunked(_PIECE):
+                    yield piece
+    except sdk.NetworkError as error:
+        raise NotSent(f"{_LATER} ({error})") from None
 
 
-def _check(answer: httpx.Response) -> None:
-    if answer.status_code == httpx.codes.OK:
+def _check(status: int) -> None:
+    if status == HTTPStatus.OK:
         return
-    if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
         raise FloodWait(_FLOOD_WAIT_S)
-    if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
-        raise NotSent(f"{_LATER} (HTTP status {answer.status_code})")
-    raise Rejected(f"Telegram does not give the file (HTTP status {answer.status_code})")
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise NotSent(f"{_LATER} (HTTP status {status})")
+    raise Rejected(f"Telegram does not give the file (HTTP status {status})")

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from telegram.constants import MessageLimit
+
 from bots.telegram import media, names
 from bots.telegram.addressed import Account, answered, answers_us, for_another, heard, spans, without_suffix
 from bots.telegram.quotes import quote
@@ -41,8 +43,8 @@ PRESSED: Final = "fd:"
 """What the data of our buttons begins with."""
 
 _CHATS: Final = {"private": ChatKind.DIRECT, "group": ChatKind.GROUP, "supergroup": ChatKind.GROUP}
-# A client cuts a paste at 4096 UTF-16 units, a little earlier where it finds white space.
-_SPLIT_FROM_UTF16: Final = 4096 - 96
+# A client cuts a paste at the limit in UTF-16 units, a little earlier where it finds white space.
+_SPLIT_FROM_UTF16: Final = MessageLimit.MAX_TEXT_LENGTH - 96
 _MAX_ID: Final = 2**63 - 1
 
 

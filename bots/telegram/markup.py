@@ -9,21 +9,23 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.common.normalize_url import normalizeLink
 from markdown_it.token import Token
+from telegram.constants import MessageLimit
 
 from bots.telegram.addresses import bare_address
 from bots.telegram.spoiler import spoiler_bars
 from bots.telegram.table import grid, surplus
 from core.delivery.split import is_blank, split, utf16_units, whole_characters
 
-LIMIT_UTF16 = 4096
-"""Length of a message's text in UTF-16 code units after entities (Bot API, `sendMessage`)."""
+LIMIT_UTF16: Final[int] = MessageLimit.MAX_TEXT_LENGTH
+"""Length of a message's text in UTF-16 code units after entities."""
 
-ENTITIES_PER_MESSAGE = 100
-"""Entities beyond this many are ignored by Telegram (limits of the Bot API)."""
+ENTITIES_PER_MESSAGE: Final[int] = MessageLimit.MESSAGE_ENTITIES
+"""Entities beyond this many are ignored by Telegram."""
 
 # Targets that Telegram takes; one that it refuses would cost the whole message its entities. tg://user pings somebody.
 _LINKED = re.compile(

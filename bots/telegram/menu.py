@@ -9,6 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from telegram.constants import BotCommandLimit
+
 from bots.telegram.addressed import Account
 from bots.telegram.api import call
 from bots.telegram.line import Line
@@ -18,9 +20,9 @@ from core.ports import CommandHelp, Desk
 _LOG: Final = logging.getLogger(__name__)
 
 NOTED: Final = "menu"
-_MOST: Final = 100  # https://core.telegram.org/bots/api#setmycommands
-_DESCRIPTION: Final = 256  # https://core.telegram.org/bots/api#botcommand
-_NAME: Final = re.compile(r"[a-z0-9_]{1,32}")  # the same place
+_NAME: Final = re.compile(
+    rf"[a-z0-9_]{{1,{BotCommandLimit.MAX_COMMAND}}}"
+)  # https://core.telegram.org/bots/api#botcommand
 
 Menu = list[dict[str, str]]
 
@@ -53,7 +55,7 @@ def menu(commands: Sequence[CommandHelp]) -> Menu:
     good = [command for command in commands if _NAME.fullmatch(command.name)]
     if len(good) < len(commands):
         _LOG.warning("commands that Telegram can't show", extra={"count": len(commands) - len(good)})
-    return [_entry(command) for command in good[:_MOST]]
+    return [_entry(command) for command in good[: BotCommandLimit.MAX_COMMAND_NUMBER]]
 
 
 def _entry(command: CommandHelp) -> dict[str, str]:
@@ -61,4 +63,4 @@ def _entry(command: CommandHelp) -> dict[str, str]:
     argument = " ".join(command.argument.split())
     if argument:
         summary += f" ({argument})" if command.needs_argument else f" [{argument}]"
-    return {"command": command.name, "description": summary[:_DESCRIPTION]}
+    return {"command": command.name, "description": summary[: BotCommandLimit.MAX_DESCRIPTION]}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from telegram.constants import ChatID
+
 from bots.telegram.reading import integer
 from core.fields import Json, number, opt, part, words
 from core.vocabulary import Sender, UserId
 
 # "from" of anonymous administrators, of channels and of the linked channel: https://core.telegram.org/bots/api#message
-STAND_INS: Final = frozenset({1087968824, 136817688, 777000})
+STAND_INS: Final = frozenset({ChatID.ANONYMOUS_ADMIN, ChatID.FAKE_CHANNEL, ChatID.SERVICE_CHAT})
 
 
 def sender(said: Json, chat: Json) -> Sender:

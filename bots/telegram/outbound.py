@@ -9,11 +9,12 @@ from typing import Final
 
 import telegram
 from telegram import error as sdk
+from telegram.constants import CallbackQueryLimit, InlineKeyboardMarkupLimit, MediaGroupLimit, MessageLimit
 
 from bots.telegram import markup
 from bots.telegram.api import call
 from bots.telegram.inbound import GENERAL, PRESSED
-from bots.telegram.uploads import ALBUM, send_files
+from bots.telegram.uploads import send_files
 from bots.telegram.wording import CAPTION_UTF16, caption_anew, say, say_draft
 from core.delivery.split import utf16_units
 from core.errors import Rejected, Unknown
@@ -32,13 +33,13 @@ from core.vocabulary import (
 )
 
 CAPABILITIES: Final = Capabilities(
-    files_limit=ALBUM,
-    text_limit=4096,  # after entities: https://core.telegram.org/bots/api#sendmessage
+    files_limit=MediaGroupLimit.MAX_MEDIA_LENGTH,
+    text_limit=MessageLimit.MAX_TEXT_LENGTH,
     text_unit=TextUnit.UTF16,
     edit_interval_s=1.0,
-    # https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: one message a second in a chat
-    # with short bursts, 20 a minute in a group (4 + 60/4), 30 a second in all (3 + 25). The bursts leave one or two to
-    # spare, since the way there may close gaps up.
+    # https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this, `telegram.constants.FloodLimit`:
+    # one message a second in a chat with short bursts, 20 a minute in a group (4 + 60/4), 30 a second in all (3 + 25).
+    # The bursts leave one or two to spare, since the way there may close gaps up.
     direct_pace=Pace(interval_s=1.0, burst=4),
     group_pace=Pace(interval_s=4.0, burst=4),
     account_pace=Pace(interval_s=1 / 25, burst=3),
@@ -47,9 +48,6 @@ CAPABILITIES: Final = Capabilities(
     caption_limit=CAPTION_UTF16,
 )
 
-_ANSWER_LIMIT: Final = 200  # https://core.telegram.org/bots/api#answercallbackquery
-_ROW: Final = 8
-"""Buttons side by side; clients show no more."""
 _STYLES: Final[Mapping[str, str]] = {"good": "success", "bad": "danger"}  # .../bots/api#inlinekeyboardbutton
 _TOO_OLD: Final = "query is too old"
 _UNCHANGEABLE: Final = ("not modified", "message to edit not found", "can't be edited")
@@ -102,8 +100,8 @@ def _place(address: Address) -> dict[str, object]:
 def _keyboard(buttons: Sequence[Button]) -> dict[str, object]:
     if not buttons:
         return {}
-    made = [_button(button) for button in buttons]
-    rows = [made[at : at + _ROW] for at in range(0, len(made), _ROW)]
+    made, abreast = [_button(button) for button in buttons], InlineKeyboardMarkupLimit.BUTTONS_PER_ROW
+    rows = [made[at : at + abreast] for at in range(0, len(made), abreast)]
     return {"reply_markup": {"inline_keyboard": rows}}
 
 
@@ -176,7 +174,7 @@ async def answer(api: telegram.Bot, press: Press, text: str, *, over: bool) -> N
 async def _answer(api: telegram.Bot, query: str, text: str) -> None:
     arguments: dict[str, object] = {"callback_query_id": query}
     if text:
-        arguments["text"] = _shortened(text, _ANSWER_LIMIT)
+        arguments["text"] = _shortened(text, CallbackQueryLimit.ANSWER_CALLBACK_QUERY_TEXT_LENGTH)
     try:
         await call(api, "answer_Callback_Query", arguments)
     except sdk.BadRequest as error:

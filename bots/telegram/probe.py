@@ -12,28 +12,25 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-import httpx
 import telegram
 from telegram import error as sdk
-from telegram.request import HTTPXRequest
+from telegram.constants import PollingLimit
 
 from bots.telegram import inbound
 from bots.telegram.addressed import Account
 from bots.telegram.api import call, in_our_words
+from bots.telegram.http import AiohttpRequest
 from bots.telegram.webhook import host_of, webhook_address
 from config.bots import TelegramSettings
 from core.errors import BotError, BotRejected, PollConflict, SendError, Unknown
 from core.ports import Blamed, Clock, Finding, State, Writer
 from core.vocabulary import BotName, ChatKind, Message
 
-_CONNECT_S: Final = 5.0
 _CALL_S: Final = 10.0
 _POLL_S: Final = 6
 """Whoever else polls is cut off by our poll, comes back within seconds, and cuts off ours."""
 _API: Final = TelegramSettings.model_fields["api_base"].default
 _FATHER: Final = "https://t.me/BotFather"
-_PAGE: Final = 100
-"""The most that getUpdates gives."""
 _SKEW_S: Final = 60.0
 """Less is what many machines are off by, and nothing here goes by seconds."""
 _RUNS_IT: Final = ("creator", "administrator")
@@ -60,7 +57,7 @@ class TelegramProbe:
         """Polls without an offset: nothing is confirmed, so Telegram goes on holding it all."""
         async with self._connected() as api:
             us = _account(await self._ask(api, "get_Me"), self._name)
-            updates = await self._ask(api, "get_Updates", {"timeout": self._poll_s, "limit": _PAGE})
+            updates = await self._ask(api, "get_Updates", {"timeout": self._poll_s, "limit": PollingLimit.MAX_LIMIT})
         return _writers(updates, us)
 
     async def findings(self, *, alone: bool) -> Sequence[Finding]:
@@ -183,20 +180,16 @@ class TelegramProbe:
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[telegram.Bot]:
         settings = self._settings
-        request = HTTPXRequest(
-            connection_pool_size=16, connect_timeout=_CONNECT_S, read_timeout=_CALL_S, write_timeout=_CALL_S,
-            pool_timeout=_CONNECT_S, proxy=settings.proxy.reveal() if settings.proxy else None,
-            httpx_kwargs={"trust_env": False, "event_hooks": {"response": [self._note_date]}},
-        )  # fmt: skip
+        request = AiohttpRequest(settings.proxy, connections=16, heard=self._note_date)
         async with request:
             yield telegram.Bot(
                 settings.token.reveal(), base_url=f"{settings.api_base}/bot", request=request,
                 get_updates_request=request,
             )  # fmt: skip
 
-    async def _note_date(self, response: httpx.Response) -> None:
+    def _note_date(self, headers: Mapping[str, str]) -> None:
         try:
-            told = parsedate_to_datetime(response.headers.get("Date", ""))
+            told = parsedate_to_datetime(headers.get("Date", ""))
         except ValueError:  # none, or one that nobody can read
             return
         self._dates.append((told if told.tzinfo else told.replace(tzinfo=UTC), self._clock.now()))

@@ -14,18 +14,13 @@ from typing import IO, Any, Final
 
 import telegram
 from telegram import error as sdk
+from telegram.constants import FileSizeLimit, MediaGroupLimit
 
 from bots.telegram.api import call
 from bots.telegram.wording import caption, plainer
 from core.delivery.split import whole_characters
 from core.errors import Rejected
 from core.vocabulary import Delivery, FileKind, OutFile
-
-MB: Final = 1_000_000
-PHOTO_LIMIT: Final = 10 * MB  # https://core.telegram.org/bots/api#sendphoto
-FILE_LIMIT: Final = 50 * MB  # https://core.telegram.org/bots/api#senddocument
-LOCAL_FILE_LIMIT: Final = 2000 * MB  # https://core.telegram.org/bots/api#using-a-local-bot-api-server
-ALBUM: Final = 10  # https://core.telegram.org/bots/api#sendmediagroup: 2-10
 
 _READ_TIMEOUT_S: Final = 60.0
 _SLOWEST: Final = 64 * 1024
@@ -68,8 +63,8 @@ async def send_files(api: telegram.Bot, delivery: Delivery, where: Mapping[str, 
     """The raw result: a message, or a list of them. What Telegram does not take as a photo goes as a document. Raises
     `Rejected`, and `telegram.error.TelegramError`."""
     files = delivery.files
-    if len(files) > ALBUM:
-        raise Rejected(f"Telegram takes {ALBUM} files at once, not {len(files)}")
+    if len(files) > MediaGroupLimit.MAX_MEDIA_LENGTH:
+        raise Rejected(f"Telegram takes {MediaGroupLimit.MAX_MEDIA_LENGTH:d} files at once, not {len(files)}")
     kinds = _kinds(files)
 
     async def with_caption(plainly: bool) -> Any:
@@ -96,7 +91,7 @@ def _kind(file: OutFile) -> str:
     media_type = file.media_type.partition(";")[0].strip().lower()
     media_type = _SAME.get(media_type, media_type)
     match file.kind:
-        case FileKind.IMAGE if media_type in _PHOTOS and file.size <= PHOTO_LIMIT:
+        case FileKind.IMAGE if media_type in _PHOTOS and file.size <= FileSizeLimit.PHOTOSIZE_UPLOAD:
             return "photo"
         case FileKind.VOICE if media_type in _VOICES:
             return "voice"

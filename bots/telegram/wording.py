@@ -7,13 +7,14 @@ from typing import Any, Final
 
 import telegram
 from telegram import error as sdk
+from telegram.constants import MessageLimit
 
 from bots.telegram import markup
 from bots.telegram.api import call
 from core.delivery.split import is_blank, utf16_units
 
-CAPTION_UTF16: Final = 1024
-"""Length of a caption in UTF-16 code units after entities (https://core.telegram.org/bots/api#sendphoto)."""
+CAPTION_UTF16: Final = MessageLimit.CAPTION_LENGTH
+"""Length of a caption in UTF-16 code units after entities."""
 _NO_PREVIEW: Final = {"is_disabled": True}
 
 

@@ -43,7 +43,7 @@ async def test_c36_a_connection_that_is_only_half_open_is_noticed(world: World) 
     world.server.hang("getUpdates", after=1)
     async with running(bot, world.desk):
         await world.clock.asleep(1)
-        assert "ReadTimeout" in world.desk.health.last
+        assert "SocketTimeoutError" in world.desk.health.last
         world.say("hello")
         await world.wake(1)
         await world.heard(1)
@@ -205,7 +205,7 @@ async def test_the_token_is_in_no_log_line_whatever_happens(world: World, caplog
 
 
 async def test_what_is_asked_once_the_connection_is_given_up_has_certainly_not_left(world: World) -> None:
-    async with connected(settings_for(world.server), Patience()) as line:
+    async with connected(settings_for(world.server)) as line:
         await line.ask(lambda api: call(api, "get_Me"))
     for telling in (True, False):
         with pytest.raises(NotSent):

@@ -69,6 +69,10 @@ def json_values(body: bytes) -> JsonObject:
         values = json.loads(body)
     except ValueError:
         raise bad_request("can't parse request body as JSON", rule="params") from None
+    try:
+        json.dumps(values, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise bad_request("strings must be encoded in UTF-8", rule="surrogate") from None
     if not isinstance(values, dict):
         raise bad_request("request body must be a JSON Object", rule="params")
     return normalised(values)
