@@ -10,18 +10,23 @@ JOBS ?= 4
 ROUNDS ?= 20
 EVENTS ?= 100000
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
-PACKAGES := bots core config
-COMPILE := $(BIN)/python -m compileall -q
-PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-warn-script-location -c constraints.txt
+# Names of pyproject.toml, with commas or spaces between; those that the config or the environment ask for come besides.
+EXTRAS ?=
+EXTRAS_OF = $(BIN)/python -m config.extras --extras '$(EXTRAS)'
+PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip --disable-pip-version-check --quiet install --no-compile --no-warn-script-location -c constraints.txt
 
-# Without compiled bytecode a start takes two to four times as long.
+# Without bytecode a start takes two to four times as long; of what no start imports it only fills the disk.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := run
-.PHONY: run test check crash bench test-service install-service uninstall-service constraints
+.PHONY: run extras test check crash bench test-service install-service uninstall-service constraints
 
-run: .venv/installed  ## Start the desk; ARGS="--config FILE --state DIR"
+run: extras  ## Start the desk; ARGS="--config FILE --state DIR"
 	@exec $(BIN)/frontdesk run $(ARGS)
+
+extras: .venv/installed  ## Install what the config, the environment or EXTRAS="NAME ..." ask for
+	@missing="$$($(EXTRAS_OF) --missing $(ARGS))" && if [ -n "$$missing" ]; then \
+	   echo "Installing what is needed besides: $$missing." >&2; $(INSTALL); fi
 
 test: .venv/developing  ## All tests but those of `make check`, `make crash` and `make test-service`
 	@$(PYTEST) -m 'not crash and not endurance and not style and not service' $(ARGS)
@@ -31,6 +36,7 @@ check: .venv/developing  ## Style, types, imports between the parts, house rules
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache --no-logo
+	@$(BIN)/deptry .
 	@$(BIN)/python -m pytest -q -m style tests
 
 crash: .venv/developing  ## Kill the real process twenty times at every point; endurance; 100,000 events of each platform
@@ -43,7 +49,7 @@ test-service: .venv/developing  ## Boot a machine with systemd, install the serv
 	@$(BIN)/python -m pytest -m service tests/service $(ARGS)
 
 install-service:  ## Install the systemd service, or bring it to this checkout; as root
-	@systemd/install-service
+	@EXTRAS='$(EXTRAS)' systemd/install-service
 
 uninstall-service:  ## Remove the systemd service; config and conversations stay; as root
 	@systemd/uninstall-service
@@ -52,23 +58,34 @@ constraints:  ## Renew constraints.txt: the newest versions that pyproject.toml 
 	@rm -rf .venv-new
 	@$(PYTHON) -m venv .venv-new
 	@.venv-new/bin/python -m pip --disable-pip-version-check --quiet install --upgrade 'setuptools>=77'
-	@.venv-new/bin/python -m pip --disable-pip-version-check --quiet install --no-build-isolation -e '.[dev]'
+	@.venv-new/bin/python -m pip --disable-pip-version-check --quiet install --no-build-isolation -e '.[all,dev]'
 	@{ echo '# Every version that the tests ran with. `make constraints` renews this file.'; \
 	   .venv-new/bin/python -m pip freeze --all --exclude-editable --exclude pip; } > constraints.new
 	@mv constraints.new constraints.txt
 	@rm -rf .venv-new
 
-# The tools that build come from constraints.txt as well, so that the build needs no environment of its own.
+# The tools that build come from constraints.txt as well, so that the build needs no environment of its own. Extras that
+# are there stay, and are brought to the tested versions too.
+INSTALL = extras="$$($(EXTRAS_OF) $(ARGS))" && $(PIP) --no-build-isolation -e ".$${extras:+[$$extras]}" \
+	&& $(BIN)/python -m core.bytecode
+
+# An install that was interrupted, or that lacked Debian's python3-venv, leaves an environment without pip.
 .venv/installed: pyproject.toml constraints.txt
-	@echo 'Installing into .venv; this takes a minute the first time.' >&2
 	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed.' >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(PIP) setuptools
-	@$(PIP) --no-build-isolation -e .
-	@$(COMPILE) $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') || true
-	@$(COMPILE) $(PACKAGES)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	   { echo "Python 3.11 or newer is needed; $(PYTHON) is older. PYTHON=/PATH/TO/PYTHON names another." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
+	   { echo 'This Python makes no virtual environments. On Debian and Ubuntu: apt install python3-venv' >&2; exit 1; }
+	@echo 'Installing into .venv; this takes a minute or two the first time.' >&2
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { rm -rf .venv && $(PYTHON) -m venv .venv; } || \
+	   { rm -rf .venv; echo 'The virtual environment .venv could not be made.' >&2; exit 1; }
+	@said="$$($(PIP) --retries 1 setuptools 2>&1)" || { echo "$$said" | grep -v '^WARNING: Retrying' >&2; \
+	   case "$$said" in *Retrying*) echo "PyPI can't be reached: connect to the internet, or set HTTPS_PROXY" \
+	   'or an index of your own in pip.conf, and try again.' >&2;; esac; exit 1; }
+	@$(INSTALL)
 	@touch $@
 
+.venv/developing: EXTRAS = all,dev
 .venv/developing: .venv/installed
-	@$(PIP) --no-build-isolation -e '.[dev]'
+	@$(INSTALL)
 	@touch $@

@@ -11,8 +11,9 @@ from pydantic_core import PydanticCustomError
 
 from config.lines import KeyPath
 from config.mcp import McpServers
-from config.model_names import DEFAULT_MODELS, ModelChoices, ModelList, ModelName, key_variable, provider_of
+from config.model_names import ModelChoices, ModelList, ModelName
 from config.part import Part
+from config.providers import DEFAULT_MODELS, key_variable, provider_of
 from config.requests import RequestSettings
 from config.secret import Secret
 from config.sources import Misplaced, Sources, misplaced, wrong

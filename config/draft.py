@@ -11,7 +11,9 @@ from pydantic import ValidationError
 
 from config.example import Example
 from config.explain import explain
+from config.extras import missing
 from config.faults import ConfigFaults, Fault, option_name
+from config.lines import KeyPath
 from config.settings import Settings
 from config.sources import Sources
 
@@ -44,12 +46,19 @@ class Table:
 def settings_of(tables: Mapping[str, object]) -> Settings:
     """What these tables would be, with secrets as values. The environment is not looked at. Raises `ConfigFaults`."""
     try:
-        return Settings.model_validate(tables, context=Sources())
+        settings = Settings.model_validate(tables, context=Sources())
     except ValidationError as error:
         found = [explain(one) for one in error.errors(include_url=False)]
-    raise ConfigFaults(
-        Fault(file="init", line=None, option=option_name(one.path), message=one.message, hint=one.hint) for one in found
-    )
+        faults = [_fault(one.path, one.message, one.hint) for one in found]
+    else:
+        faults = [_fault(need.path, need.message, need.hint) for need in missing(tables, {})]
+        if not faults:
+            return settings
+    raise ConfigFaults(faults)
+
+
+def _fault(path: KeyPath, message: str, hint: str) -> Fault:
+    return Fault(file="init", line=None, option=option_name(path), message=message, hint=hint)
 
 
 def text_of(tables: Iterable[Table]) -> str:

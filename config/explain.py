@@ -16,7 +16,8 @@ from config.agents import AGENT_BACKENDS
 from config.bots import PLATFORMS, BotPart
 from config.faults import option_name
 from config.lines import KeyPath
-from config.model_names import DEFAULT_MODELS, LIST_OR_TABLE
+from config.model_names import LIST_OR_TABLE
+from config.providers import DEFAULT_MODELS
 from config.settings import Settings
 from config.sources import shown
 

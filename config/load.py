@@ -14,10 +14,11 @@ from pydantic_core import ErrorDetails
 
 from config.document import Document
 from config.explain import explain
+from config.extras import missing
 from config.faults import ConfigFaults, Fault, option_name
 from config.lines import KeyPath
-from config.model_names import DEFAULT_MODELS
 from config.places import Written, config_file, own_config_file, state_directory
+from config.providers import DEFAULT_MODELS, default_variables
 from config.settings import Settings
 from config.sources import Sources
 from config.zones import LOCAL, machine_zone
@@ -171,6 +172,7 @@ class _Reading:
         found = _validated(tables, self._sources(tables))
         if not isinstance(found, Settings):
             self.faults += map(self._fault, found)
+        self._look_for_extras(tables, found)
         if self.faults or not isinstance(found, Settings):
             return None
         self._warn_of_literals(found)
@@ -227,7 +229,7 @@ class _Reading:
                 self._from_environ.add(("bots", name, option))
 
     def _add_agent(self, tables: dict[str, object]) -> None:
-        variables = [variable for variable in DEFAULT_MODELS if self._environ.get(variable, "").strip()]
+        variables = default_variables(self._environ)
         if not variables:
             return
         variable, *unused = variables
@@ -238,6 +240,13 @@ class _Reading:
         hint = f"{also}write [agents.default] to choose another"
         path = ("agents", "default")
         self.warnings.append(self._entry(path, f"model {model}, because {variable} is set", hint, is_table=True))
+
+    def _look_for_extras(self, tables: Mapping[str, object], found: object) -> None:
+        if isinstance(found, Settings) and found.store.url is not None:
+            tables = {**tables, "store": {"url": found.store.url.reveal()}}
+        if ("agents",) in self._from_environ:
+            tables = {name: table for name, table in tables.items() if name != "agents"}
+        self.faults += [self._entry(need.path, need.message, need.hint) for need in missing(tables, self._environ)]
 
     def _fault(self, error: ErrorDetails) -> Fault:
         found = explain(error)

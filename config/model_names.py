@@ -8,35 +8,15 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Tag
 
+from config.providers import DEFAULT_MODELS
 from config.sources import wrong
 from config.values import listed
-
-DEFAULT_MODELS: Final[Mapping[str, str]] = {
-    "OPENAI_API_KEY": "openai:gpt-6.1-terra",
-    "ANTHROPIC_API_KEY": "anthropic:claude-sonnet-5-5",
-}
-"""The variables that switch on an agent by themselves, the first before the second, and the model that it then has:
-the provider's middle one, which calls tools well and does not surprise somebody who only set a key with its price."""
 
 LIST_OR_TABLE: Final = frozenset({"<list>", "<table>"})
 """How pydantic's errors name the two forms of `ModelChoices`."""
 
 _MODEL: Final = re.compile(r"[a-z0-9/-]+:[^\s\x00-\x1f\x7f]+\Z")
 _SHORT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
-
-
-def provider_of(model: str) -> str:
-    """The part of `provider:model` before the colon."""
-    return model.partition(":")[0]
-
-
-def key_variable(provider: str) -> str:
-    """The environment variable that holds the key of a provider."""
-    if provider.startswith("gateway/"):
-        return "PYDANTIC_AI_GATEWAY_API_KEY"
-    # openai-chat and its like are ways to one provider.
-    family = next((name for name in ("openai", "anthropic") if provider.startswith(f"{name}-")), provider)
-    return f"{re.sub('[^a-z0-9]', '_', family).upper()}_API_KEY"
 
 
 def _model(name: str) -> str:

@@ -17,7 +17,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.providers import Provider, infer_provider_class
 
 from config.agents import ModelAgentSettings
-from config.model_names import provider_of
+from config.providers import provider_of
 from core.agents.configured import Configured
 from core.agents.preparation import sent
 from core.agents.tls import context as tls

@@ -12,7 +12,6 @@ from core.agents.configured import Configured
 from core.agents.faults import translate
 from core.agents.providers import Providers, request_settings
 from core.agents.quiet import quieten
-from core.agents.tool_server import ToolServer
 from core.errors import ConfigError, ModelUnfit
 
 ASKED = "Answer with the word OK."
@@ -48,5 +47,7 @@ async def _first_word(model: Model, agent: Configured) -> None:
 
 async def look_at_tools(server: McpSettings, agent: Configured) -> int:
     """Start the server, count the tools that may be used, and end it. Raises `AgentError`."""
+    from core.agents.tool_server import ToolServer  # its libraries come with the extra "mcp"
+
     quieten()
     return await ToolServer[None](server, agent.name, agent.proxy_url).look()

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Final
 
 from config.mcp import McpSettings
-from config.model_names import key_variable, provider_of
+from config.providers import key_variable, provider_of
 from core import errors
 from core.agents.configured import Configured
 from core.errors import AgentError

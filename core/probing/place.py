@@ -16,6 +16,7 @@ from core.errors import ConfigError, StoreCorrupt, StoreError
 from core.ports import Blamed, Finding, State
 from core.store.open import DATABASE_FILE, LOCK_FILE, database_at, exists, version_of
 from core.store.sqlite import SqliteDatabase
+from core.store.sqlite_driver import refusal
 from core.store.tables import SCHEMA
 
 MIB = 1 << 20
@@ -92,9 +93,11 @@ def look_at_store(url: str, state: Path, *, runs: bool) -> Finding:
     if runs:
         return _found("store", "ok", "the desk that runs has it open")
     try:
+        database = database_at(url, state)
+        if isinstance(database, SqliteDatabase) and (words := refusal()):
+            return _found("store", "fault", words)
         if not exists(url, state):
             return _found("store", "ok", "is made at the first start")
-        database = database_at(url, state)
         if isinstance(database, SqliteDatabase):
             return _look_at_file(database)
         return _version(version_of(database), state)

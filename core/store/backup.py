@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from pysqlite3 import dbapi2 as sqlite
-
 from core.clock import rfc3339
 from core.errors import StoreCorrupt, StoreError, StoreFull
 from core.store import archive, enclosures
@@ -26,6 +23,7 @@ from core.store.ownership import adopt
 from core.store.postgres import PostgresDatabase
 from core.store.sql import Cursor
 from core.store.sqlite import SqliteDatabase
+from core.store.sqlite_driver import sqlite
 from core.store.tables import MIGRATIONS
 
 FOLDER = "backups"
@@ -253,6 +251,8 @@ def run_tool(words: list[str], database: PostgresDatabase | None) -> str:
         )
     environ, at = {"LC_ALL": "C"}, []
     if database is not None:
+        from psycopg.conninfo import conninfo_to_dict, make_conninfo  # it comes with the extra "postgres"
+
         known = {name: str(value) for name, value in conninfo_to_dict(database.conninfo).items() if value is not None}
         environ |= {"PGPASSWORD": password} if (password := known.pop("password", None)) is not None else {}
         at = [f"--dbname={make_conninfo(**known)}"]

@@ -9,11 +9,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from pysqlite3 import dbapi2 as sqlite
-
 from core.errors import StoreCorrupt
 from core.store.engine import Connection
 from core.store.sqlite import SqliteDatabase
+from core.store.sqlite_driver import sqlite
 
 CHECKED_WHOLE_BYTES = 32 << 20
 """Up to this size the whole file is read at start (0.15 s at most); of a larger one, a page of each table and index."""

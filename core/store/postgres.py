@@ -8,11 +8,12 @@ import socket
 from collections.abc import Iterator
 from typing import cast
 
-import psycopg
-
 from core.errors import StoreError, StoreFull, StoreLocked
 from core.store.engine import Connection
 from core.store.sql import Cursor
+
+with contextlib.suppress(ImportError):  # without the extra "postgres" there is none of what is defined here
+    import psycopg
 
 WRITERS = 8
 PREPARED = 400

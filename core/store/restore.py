@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TypeVar
 
-from pysqlite3 import dbapi2 as sqlite
-
 from core.errors import StoreCorrupt, StoreError, StoreTooNew
 from core.store import archive, damage
 from core.store.archive import Manifest
@@ -24,6 +22,7 @@ from core.store.ownership import adopt
 from core.store.postgres import PostgresDatabase
 from core.store.sql import Tx
 from core.store.sqlite import SqliteDatabase
+from core.store.sqlite_driver import sqlite
 from core.store.tables import SCHEMA
 from core.store.upgrade import upgrade
 from core.store.upkeep import alone

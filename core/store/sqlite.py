@@ -7,17 +7,13 @@ import os
 from pathlib import Path
 from typing import cast
 
-from pysqlite3 import dbapi2 as sqlite
-
 from core.errors import StoreCorrupt, StoreError, StoreFull
 from core.store.engine import Connection
 from core.store.sql import Cursor
+from core.store.sqlite_driver import refusal, sqlite
 
 GROUP = 256
 """Units in one commit at most; at under 1 ms each they hold the write lock for a fraction of a second at worst."""
-
-LEAST_VERSION = (3, 51, 3)
-"""Before it two connections could corrupt a WAL database when both checkpoint (sqlite.org, "WAL reset" fix)."""
 
 LOG_S = 0.2
 """How long emptying the log waits for whoever reads or writes."""
@@ -40,8 +36,8 @@ class SqliteDatabase:
         self._identity: tuple[int, int] | None = None
 
     def connect(self, *, readonly: bool) -> Connection:
-        if sqlite.sqlite_version_info < LEAST_VERSION:
-            raise StoreError(f"SQLite {sqlite.sqlite_version} can corrupt its log; install pysqlite3 0.6.1 or newer")
+        if words := refusal():
+            raise StoreError(words)
         if self.is_gone():
             raise StoreError(f"{self.path} is not where it was; put it back, or restart the daemon")  # not an empty one
         connection = sqlite.connect(

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-import psycopg
 from alembic import command
 from alembic.config import Config
-from pysqlite3 import dbapi2 as sqlite
 from sqlalchemy import Connection as SqlConnection
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from core.errors import StoreError
-from core.store import backup
+from core.store import backup, damage
 from core.store.postgres import PostgresDatabase
 from core.store.sqlite import SqliteDatabase
+from core.store.sqlite_driver import sqlite
+
+if TYPE_CHECKING:
+    import psycopg
 
 SCRIPTS = "core.store:migrations"
 """Where the migrations are, as a package's resource: it is found in a wheel too."""
@@ -37,8 +39,9 @@ def upgrade(
     if version is not None:
         backup.before_upgrade(database, state, version)
     engine = _engine(database)
+    translated = database.translated() if isinstance(database, PostgresDatabase) else damage.translated(database)
     try:
-        with engine.connect() as connection:
+        with translated, engine.connect() as connection:
             config = Config()
             config.set_main_option("script_location", scripts or SCRIPTS)
             config.attributes["connection"] = connection
@@ -47,8 +50,6 @@ def upgrade(
         driver = error.orig
         ours = database.translate(driver) if isinstance(driver, Exception) else None
         raise ours or StoreError(f"the upgrade failed: {error}") from error
-    except (sqlite.Error, psycopg.Error) as error:
-        raise database.translate(error) or error from error
     finally:
         engine.dispose()
 
@@ -66,6 +67,8 @@ def _engine(database: SqliteDatabase | PostgresDatabase) -> Engine:
 
 
 def _connect_postgres(conninfo: str) -> psycopg.Connection[tuple[object, ...]]:
+    import psycopg
+
     connection = psycopg.connect(conninfo, autocommit=True, connect_timeout=10)
     connection.execute("SELECT pg_advisory_lock(%s::int4, hashtext(current_schema()))", (_WAITING,))
     connection.autocommit = False

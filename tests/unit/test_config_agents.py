@@ -18,7 +18,7 @@ from config.agents import (
     OfflineAgentSettings,
 )
 from config.load import Loaded
-from config.model_names import DEFAULT_MODELS
+from config.providers import DEFAULT_MODELS
 from config.requests import RequestSettings
 from tests.unit.test_config_load import Desk
 

@@ -10,7 +10,7 @@ import pytest
 from config.agents import ModelAgentSettings, OfflineAgentSettings
 from config.faults import ConfigFaults
 from config.load import Loaded, load
-from config.model_names import key_variable
+from config.providers import key_variable
 from config.secret import Secret
 from tests.unit.test_config_load import Desk
 

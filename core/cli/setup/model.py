@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from config.agents import ModelAgentSettings
 from config.draft import settings_of
 from config.faults import ConfigFaults, Fault
-from config.model_names import DEFAULT_MODELS, key_variable, provider_of
+from config.providers import DEFAULT_MODELS, key_variable, provider_of
 from core.cli.setup.choices import NONE, ChosenModel
 from core.cli.setup.trying import Verdict, sentence, try_model
 from core.errors import VerbFailed
