@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
@@ -60,9 +60,17 @@ class Loaded:
     """Absolute; not yet made."""
     warnings: tuple[Fault, ...]
     """What works and should still be put right."""
+    missing: tuple[Fault, ...] = ()
+    """What keeps a desk with these settings from working on this installation: extras that are not there."""
     manager: Manager = Manager()
     again: Callable[[], Loaded] = field(repr=False, compare=False)
     """Reads the same file anew, and raises as `load` does: also if it is not there any more."""
+
+    def complete(self) -> Self:
+        """These settings, for a desk that is to work with them. Raises `ConfigFaults` if extras are missing."""
+        if self.missing:
+            raise ConfigFaults(self.missing)
+        return self
 
     def written(self) -> Written | None:
         """The version of the file that is there now."""
@@ -127,7 +135,7 @@ def load(
         raise ConfigFaults([*faults, *reading.faults])
     return Loaded(
         settings=settings, path=document.path, state_dir=state_dir, warnings=tuple(reading.warnings),
-        manager=_manager(environ),
+        missing=tuple(reading.missing(settings)), manager=_manager(environ),
         again=partial(load, config=document.path or config, state=state, environ=environ, again=True),
     )  # fmt: skip
 
@@ -172,7 +180,6 @@ class _Reading:
         found = _validated(tables, self._sources(tables))
         if not isinstance(found, Settings):
             self.faults += map(self._fault, found)
-        self._look_for_extras(tables, found)
         if self.faults or not isinstance(found, Settings):
             return None
         self._warn_of_literals(found)
@@ -241,12 +248,15 @@ class _Reading:
         path = ("agents", "default")
         self.warnings.append(self._entry(path, f"model {model}, because {variable} is set", hint, is_table=True))
 
-    def _look_for_extras(self, tables: Mapping[str, object], found: object) -> None:
-        if isinstance(found, Settings) and found.store.url is not None:
-            tables = {**tables, "store": {"url": found.store.url.reveal()}}
+    def missing(self, settings: Settings) -> Iterator[Fault]:
+        """The extras that the settings need and that are not installed."""
+        tables = dict(self._document.tables)
+        if settings.store.url is not None:
+            tables["store"] = {"url": settings.store.url.reveal()}
         if ("agents",) in self._from_environ:
-            tables = {name: table for name, table in tables.items() if name != "agents"}
-        self.faults += [self._entry(need.path, need.message, need.hint) for need in missing(tables, self._environ)]
+            del tables["agents"]
+        for need in missing(tables, self._environ):
+            yield self._entry(need.path, need.message, need.hint)
 
     def _fault(self, error: ErrorDetails) -> Fault:
         found = explain(error)

@@ -118,7 +118,7 @@ class Daemon:
         return self._wiring.open_bot(name, settings, clock=self._clock, random=self._random)
 
     def _read_again(self) -> Settings:
-        settings = self._loaded.again().settings
+        settings = self._loaded.again().complete().settings
         self._logbook.mask.learn(settings.secrets)
         return settings
 

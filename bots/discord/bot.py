@@ -28,8 +28,8 @@ from bots.discord.settling import Settling
 from bots.discord.threads import Threads
 from bots.discord.trouble import MISSING_PERMISSIONS, DeadChat, Refusal, in_our_words
 from bots.discord.voice import Voice
-from bots.discord.waits import Waits
 from config.bots import DiscordSettings
+from core.backoff import Backoff
 from core.errors import BotError, BotRejected, ChatDead, FloodWait, NotSent, Rejected, StoreError, ThreadGone, Unknown
 from core.fields import Json, Unreadable, opt
 from core.ports import Clock, Desk, Random
@@ -80,7 +80,7 @@ class DiscordBot:
 
     async def run(self, desk: Desk) -> None:
         voice = Voice(self._name, desk.health)
-        waits, refused = Waits(self._clock, self._random), 0
+        waits, refused = Backoff(self._clock, self._random), 0
         while True:
             try:
                 async with connected(self._settings, self._clock, self._patience) as http:
@@ -98,7 +98,7 @@ class DiscordBot:
                 _LOG.warning("discord is waited for", extra={"bot": self._name, "wait_s": round(wait_s, 1)})
                 await self._clock.sleep(wait_s)
 
-    async def _serve(self, desk: Desk, http: Http, voice: Voice, waits: Waits) -> None:
+    async def _serve(self, desk: Desk, http: Http, voice: Voice, waits: Backoff) -> None:
         """Until something fails that needs a new connection to the API, or the account is refused."""
         with in_our_words():
             us = _us(self._name, await http.login(self._settings.token.reveal()), await http.application())
@@ -137,8 +137,8 @@ class DiscordBot:
         seats = [Seat(number, gateway.shards, http, ear, self._patience) for number in range(gateway.shards)]
         return [Shard(seat, gateway.url, turnstile, self._waits()) for seat in seats]
 
-    def _waits(self) -> Waits:
-        return Waits(self._clock, self._random)
+    def _waits(self) -> Backoff:
+        return Backoff(self._clock, self._random)
 
     async def _salt(self, desk: Desk) -> str:
         """What makes this desk's nonces differ from another's with the same account. Raises `StoreError`."""
@@ -245,7 +245,7 @@ class _Ear(Ear):
 class _Standing:
     """Which shards are up, and what is said of that."""
 
-    def __init__(self, voice: Voice, waits: Waits, shards: int) -> None:
+    def __init__(self, voice: Voice, waits: Backoff, shards: int) -> None:
         self.shards = shards
         self._voice = voice
         self._waits = waits

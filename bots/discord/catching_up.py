@@ -22,7 +22,7 @@ from bots.discord.inquiries import Inquiries
 from bots.discord.intake import Intake, Item
 from bots.discord.reading import is_snowflake, made_at, snowflake_of
 from bots.discord.trouble import in_our_words
-from bots.discord.waits import Waits
+from core.backoff import Backoff
 from core.errors import BotError, BotRejected, ChatDead, FloodWait, Rejected, StoreError, Unknown
 from core.fields import Json
 from core.ports import Desk, Haunt
@@ -92,7 +92,7 @@ class CatchingUp:
         self._intake.hold_all()
         self._noticed.set()
 
-    async def run(self, most: int, waits: Waits) -> None:
+    async def run(self, most: int, waits: Backoff) -> None:
         """Until cancelled. Raises `BotRejected`."""
         while True:
             await self._noticed.wait()
@@ -104,7 +104,7 @@ class CatchingUp:
             if channels:
                 await self._catch_up([*channels.values()], most or _PAGE, waits)
 
-    async def _due(self, waits: Waits) -> dict[str, _Channel]:
+    async def _due(self, waits: Backoff) -> dict[str, _Channel]:
         """For all gaps so far, also those that came while the desk was asked."""
         gaps: list[Gap] = []
         channels: dict[str, _Channel] = {}
@@ -114,7 +114,7 @@ class CatchingUp:
             channels = await self._patiently(functools.partial(self._concerned, gaps), waits)
         return channels
 
-    async def _catch_up(self, channels: Sequence[_Channel], most: int, waits: Waits) -> None:
+    async def _catch_up(self, channels: Sequence[_Channel], most: int, waits: Backoff) -> None:
         """Several channels at once; one that Discord does not give now comes again behind the others. What is not
         stored when the process ends is missed again by the next."""
         waiting = deque(channels)
@@ -223,7 +223,7 @@ class CatchingUp:
         number = int(guild or "0") >> 22
         return any(gap.shard is None or number % gap.count == gap.shard for gap in gaps)
 
-    async def _patiently(self, step: Callable[[], Awaitable[_T]], waits: Waits) -> _T:
+    async def _patiently(self, step: Callable[[], Awaitable[_T]], waits: Backoff) -> _T:
         """Until the desk's store takes it."""
         while True:
             try:

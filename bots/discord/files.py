@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from bots.discord.reading import is_snowflake, one_line, snowflake
+from bots.discord.sdk import discord
 from core.fields import Json, Unreadable, get, objects, opt
 from core.people.names import storable
 from core.vocabulary import Attachment, FileKind
 
-VOICE: Final = 1 << 13
-"""IS_VOICE_MESSAGE: https://docs.discord.com/developers/resources/message#message-object-message-flags."""
-_TEXT_DISPLAY: Final = 10
+VOICE: Final = discord.MessageFlags.voice.flag
+_TEXT_DISPLAY: Final = discord.ComponentType.text_display.value
 _KINDS: Final = {"image": FileKind.IMAGE, "audio": FileKind.AUDIO, "video": FileKind.VIDEO}
 
 

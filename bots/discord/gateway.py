@@ -21,7 +21,7 @@ import yarl
 from bots.discord.http import Gateway, Http, Patience
 from bots.discord.sdk import DiscordWebSocket, KeepAliveHandler, ReconnectWebSocket, discord
 from bots.discord.trouble import ACCOUNT_REFUSED, SDK_FAULTS, in_our_words
-from bots.discord.waits import Waits
+from core.backoff import Backoff
 from core.errors import BotError, BotRejected
 from core.ports import Clock
 
@@ -126,7 +126,7 @@ class Turnstile:
 class Shard:
     """One connection after the other, and the session that goes on over them."""
 
-    def __init__(self, seat: Seat, url: str, turnstile: Turnstile, waits: Waits) -> None:
+    def __init__(self, seat: Seat, url: str, turnstile: Turnstile, waits: Backoff) -> None:
         seat.identifies = turnstile.began
         self._seat = seat
         self._url = url

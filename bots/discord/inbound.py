@@ -14,6 +14,7 @@ from bots.discord.files import brought, handed, told
 from bots.discord.mentions import Known, marks_of, names_us, readable
 from bots.discord.places import FORUMS, OPENS_THREADS, Place, Places
 from bots.discord.reading import made_at, one_line, snowflake, time
+from bots.discord.sdk import discord
 from core.fields import Json, Unreadable, get, objects, opt
 from core.people.names import storable
 from core.vocabulary import (
@@ -33,10 +34,10 @@ from core.vocabulary import (
     UserId,
 )
 
-_SAID: Final = frozenset({0, 19})
+_SAID: Final = frozenset({discord.MessageType.default.value, discord.MessageType.reply.value})
 """What people say, and replies; the other types are the platform's own words (joins, pins, boosts) and answers to
 commands: https://docs.discord.com/developers/resources/message#message-object-message-types."""
-_FORWARD: Final = 1
+_FORWARD: Final = discord.MessageReferenceType.forward.value
 _MOST_QUOTED: Final = 1_000
 # A message has 2,000 characters at most without Nitro; who has more to say sends the rest in another.
 _FULL_FROM: Final = 2_000 - 100

@@ -20,9 +20,10 @@ from bots.discord.errands import Errands
 from bots.discord.inbound import Scene, Us
 from bots.discord.inquiries import Inquiries
 from bots.discord.interactions import Asking, Pressed, Said
+from bots.discord.places import DIRECT, TEXT
 from bots.discord.replies import Open
 from bots.discord.voice import Voice
-from bots.discord.waits import Waits
+from core.backoff import Backoff
 from core.errors import BotError, BotRejected, ChatDead, FloodWait, Rejected, StoreError
 from core.fields import Json, Unreadable
 from core.ports import Desk
@@ -57,7 +58,7 @@ class _Read:
 class Intake:
     """One for each run. `hear` and what holds and releases channels are called on the loop, and never wait."""
 
-    def __init__(self, us: Us, desk: Desk, inquiries: Inquiries, voice: Voice, waits: Waits) -> None:
+    def __init__(self, us: Us, desk: Desk, inquiries: Inquiries, voice: Voice, waits: Backoff) -> None:
         self._us = us
         self._desk = desk
         self._inquiries = inquiries
@@ -293,7 +294,7 @@ class Intake:
         channel, places = item.channel or "", self._inquiries.places
         place = places.get(channel)
         if place is None and item.direct:
-            place = places.remember({"id": channel, "type": 1})
+            place = places.remember({"id": channel, "type": DIRECT})
         if place is None or channel in self._placeless:
             return None
         return Scene(place=place, places=places, auto_thread=self._inquiries.threads.each_question)
@@ -342,7 +343,7 @@ class Intake:
 
 def _bare(data: Json, channel: str) -> Json:
     """An interaction that tells nothing of its channel is in a direct chat if it is in no server."""
-    return {"id": channel, "type": 1 if data.get("guild_id") is None else 0, "guild_id": data.get("guild_id")}
+    return {"id": channel, "type": DIRECT if data.get("guild_id") is None else TEXT, "guild_id": data.get("guild_id")}
 
 
 def _message_of(item: Item) -> object:

@@ -14,14 +14,18 @@ from typing import Final
 from bots.discord.files import brought
 from bots.discord.inbound import Scene, Us, address, quoted, sender
 from bots.discord.reading import is_snowflake, made_at, snowflake
+from bots.discord.sdk import discord
 from core.fields import Json, Unreadable, get, objects, opt
 from core.people.names import storable
 from core.ports import CommandHelp, Principal
 from core.vocabulary import Address, ChatKind, EventId, Message, MessageId, Press, Sender
 
-COMMAND, COMPONENT, AUTOCOMPLETE, FORM = 2, 3, 4, 5
-SLASH, MESSAGE_MENU = 1, 3
-"""https://docs.discord.com/developers/interactions/application-commands#application-command-object-application-command-types"""
+COMMAND: Final = discord.InteractionType.application_command.value
+COMPONENT: Final = discord.InteractionType.component.value
+AUTOCOMPLETE: Final = discord.InteractionType.autocomplete.value
+FORM: Final = discord.InteractionType.modal_submit.value
+SLASH: Final = discord.AppCommandType.chat_input.value
+MESSAGE_MENU: Final = discord.AppCommandType.message.value
 
 PRIVATE: Final = "private"
 """What the id of a command begins with whose answer one person sees: that person and the interaction follow, so that a
@@ -30,7 +34,7 @@ BUTTON_PREFIX: Final = "fd:"
 """What tells our buttons from anybody's: what follows is the button's data, so none is kept here over a restart."""
 FORM_PREFIX: Final = "fd-ask:"
 QUESTION: Final = "question"
-_TEXT_INPUT: Final = 4
+_TEXT_INPUT: Final = discord.ComponentType.text_input.value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bots.discord.interactions import MESSAGE_MENU, QUESTION, SLASH
+from bots.discord.sdk import discord
 from core.fields import Json, records
 from core.ports import Choice, CommandHelp
 
@@ -21,8 +22,10 @@ _MOST_WORDS: Final = 100
 """Characters of a description, and of the name and the value of a suggestion."""
 _MOST_CHOICES: Final = 25
 _MOST_COMMANDS: Final = 100
-_STRING: Final = 3
-_TEXT_ROW, _TEXT_INPUT, _PARAGRAPH = 1, 4, 2
+_STRING: Final = discord.AppCommandOptionType.string.value
+_TEXT_ROW: Final = discord.ComponentType.action_row.value
+_TEXT_INPUT: Final = discord.ComponentType.text_input.value
+_PARAGRAPH: Final = discord.TextStyle.paragraph.value
 _MOST_QUESTION: Final = 4000  # https://docs.discord.com/developers/components/reference#text-input
 _EVERYWHERE: Final = (0, 1)
 """In servers and in the direct chat with the bot."""

@@ -11,6 +11,7 @@ from bots.discord.files import VOICE
 from bots.discord.interactions import BUTTON_PREFIX
 from bots.discord.places import UPLOAD_BYTES
 from bots.discord.reading import is_snowflake
+from bots.discord.sdk import discord
 from bots.discord.sound import Sound
 from core.vocabulary import Address, Button, Capabilities, Delivery, Pace, TextUnit
 
@@ -36,12 +37,17 @@ CAPABILITIES: Final = Capabilities(
 NONCE_S: Final = 60.0
 """A nonce is known for "the past few minutes" (the page above, `enforce_nonce`), of which a repeat may take one."""
 
-EPHEMERAL: Final = 1 << 6
-_SUPPRESS_EMBEDS: Final = 1 << 2
+EPHEMERAL: Final = discord.MessageFlags.ephemeral.flag
+_SUPPRESS_EMBEDS: Final = discord.MessageFlags.suppress_embeds.flag
 """Previews of links would ask strangers' servers for whatever address a model writes."""
 _BUTTONS_IN_ROW: Final = 5
-_ROW, _BUTTON = 1, 2
-_STYLES: Final = {"plain": 2, "good": 3, "bad": 4}
+_ROW: Final = discord.ComponentType.action_row.value
+_BUTTON: Final = discord.ComponentType.button.value
+_STYLES: Final = {
+    "plain": discord.ButtonStyle.secondary.value,
+    "good": discord.ButtonStyle.success.value,
+    "bad": discord.ButtonStyle.danger.value,
+}
 _NONCE_CHARACTERS: Final = 25
 
 

@@ -13,25 +13,27 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bots.discord.reading import one_line, opt_snowflake, snowflake
+from bots.discord.sdk import discord
 from core.fields import Json, Unreadable, get, objects, opt
 
-DIRECT: Final = 1
-THREADS: Final = frozenset({10, 11, 12})
-OPEN_THREADS: Final = frozenset({10, 11})
+DIRECT: Final = discord.ChannelType.private.value
+OPEN_THREADS: Final = frozenset({discord.ChannelType.news_thread.value, discord.ChannelType.public_thread.value})
 """Whoever sees the channel sees these."""
-FORUMS: Final = frozenset({15, 16})
+THREADS: Final = OPEN_THREADS | {discord.ChannelType.private_thread.value}
+FORUMS: Final = frozenset({discord.ChannelType.forum.value, discord.ChannelType.media.value})
 """Forum and media channels: what is said there is said in threads."""
-OPENS_THREADS: Final = frozenset({0, 5})
+TEXT: Final = discord.ChannelType.text.value
+OPENS_THREADS: Final = frozenset({TEXT, discord.ChannelType.news.value})
 """Text and announcement channels: a message there can be made a thread."""
 
-ADMINISTRATOR: Final = 1 << 3
-MANAGE_CHANNELS: Final = 1 << 4
-MANAGE_GUILD: Final = 1 << 5
-VIEW_CHANNEL: Final = 1 << 10
-SEND_MESSAGES: Final = 1 << 11
-READ_MESSAGE_HISTORY: Final = 1 << 16
-CREATE_PUBLIC_THREADS: Final = 1 << 35
-SEND_MESSAGES_IN_THREADS: Final = 1 << 38
+ADMINISTRATOR: Final = discord.Permissions.administrator.flag
+MANAGE_CHANNELS: Final = discord.Permissions.manage_channels.flag
+MANAGE_GUILD: Final = discord.Permissions.manage_guild.flag
+VIEW_CHANNEL: Final = discord.Permissions.view_channel.flag
+SEND_MESSAGES: Final = discord.Permissions.send_messages.flag
+READ_MESSAGE_HISTORY: Final = discord.Permissions.read_message_history.flag
+CREATE_PUBLIC_THREADS: Final = discord.Permissions.create_public_threads.flag
+SEND_MESSAGES_IN_THREADS: Final = discord.Permissions.send_messages_in_threads.flag
 EVERYTHING: Final = (1 << 64) - 1
 
 _MIB: Final = 1024 * 1024

@@ -28,9 +28,10 @@ from bots.discord.places import (
     Places,
 )
 from bots.discord.reading import one_line, snowflake
+from bots.discord.sdk import discord
 from bots.discord.trouble import in_our_words
-from bots.discord.waits import Waits
 from config.bots import DiscordSettings
+from core.backoff import Backoff
 from core.errors import BotError, BotRejected, ChatDead, Rejected, Unknown
 from core.fields import Json, Unreadable, opt
 from core.ports import Blamed, Clock, Finding, State, Writer
@@ -44,9 +45,9 @@ _SKEW_S: Final = 60.0
 """Less is what many machines are off by, and nothing here goes by seconds."""
 _API: Final = DiscordSettings.model_fields["api_base"].default
 _PORTAL: Final = "https://discord.com/developers/applications"
-_CONTENT: Final = 1 << 18 | 1 << 19
-"""GATEWAY_MESSAGE_CONTENT and its form for small bots:
-https://docs.discord.com/developers/resources/application#application-object-application-flags."""
+_FLAGS: Final = discord.ApplicationFlags
+_CONTENT: Final = _FLAGS.gateway_message_content.flag | _FLAGS.gateway_message_content_limited.flag
+"""The second is the form for small bots."""
 _FEW_STARTS: Final = 20
 _NEEDED: Final[Mapping[int, str]] = {
     VIEW_CHANNEL: "View Channel",
@@ -88,7 +89,7 @@ class DiscordProbe:
             gateway = await self._ask(http.gateway)
             ear = _Listener(us)
             seat = Seat(0, gateway.shards, http, ear, PATIENCE)
-            waits = Waits(self._clock, _Longest())
+            waits = Backoff(self._clock, _Longest())
             shard = Shard(seat, gateway.url, Turnstile(http, gateway, self._clock, {}), waits)
             listening = asyncio.create_task(shard.keep())
             heard = asyncio.create_task(ear.somebody.wait())

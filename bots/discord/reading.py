@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
+from bots.discord.sdk import discord
 from core.fields import Json, Unreadable, get
 from core.people.names import storable
 
-EPOCH_MS: Final = 1_420_070_400_000
-"""The first second of 2015, from which snowflakes count milliseconds."""
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SNOWFLAKE: Final = 2**64 - 1
 _DIGITS: Final = re.compile(r"[0-9]{1,20}", re.ASCII)
 
@@ -35,13 +32,12 @@ def opt_snowflake(record: Json, key: str) -> str | None:
 
 def made_at(snowflake: str) -> datetime:
     """When Discord made the thing with this id."""
-    return _EPOCH + timedelta(milliseconds=(int(snowflake) >> 22) + EPOCH_MS)
+    return discord.utils.snowflake_time(int(snowflake))
 
 
 def snowflake_of(moment: datetime) -> str:
     """Less than every id that was made from `moment` on."""
-    since_ms = (moment - _EPOCH) // timedelta(milliseconds=1) - EPOCH_MS
-    return str(max(0, (since_ms << 22) - 1))
+    return str(max(0, discord.utils.time_snowflake(moment) - 1))
 
 
 def time(record: Json, key: str) -> datetime:

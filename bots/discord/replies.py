@@ -33,8 +33,10 @@ from core.errors import BotError, NotSent, Rejected, Unknown
 from core.ports import Clock
 from core.vocabulary import Delivery, MessageId
 
-SUGGESTIONS, FORM = 8, 9
-_LATER, _LATER_SAME = 5, 6
+SUGGESTIONS: Final = discord.InteractionResponseType.autocomplete_result.value
+FORM: Final = discord.InteractionResponseType.modal.value
+_LATER: Final = discord.InteractionResponseType.deferred_channel_message.value
+_LATER_SAME: Final = discord.InteractionResponseType.deferred_message_update.value
 """https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-interaction-callback-type"""
 
 _GOOD_FOR_S: Final = 15 * 60.0 - 30.0

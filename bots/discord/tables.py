@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import chain, repeat, zip_longest
 from typing import Final
+
+from core.text_width import padded, text_width
 
 _WIDEST: Final = 40
 """A column's padding goes up to this many places, so that one long cell can't fill a message with blanks."""
@@ -21,14 +22,14 @@ def grid(lines: Sequence[str]) -> str:
     head, *rows = [_cells(line) for number, line in enumerate(lines) if number != 1]
     aligns = [_align(cell) for cell in _cells(lines[1])]
     widths = [
-        min(_WIDEST, max(map(_width, column))) for column in zip_longest(*(head, *rows), fillvalue="")
+        min(_WIDEST, max(map(text_width, column))) for column in zip_longest(*(head, *rows), fillvalue="")
     ]  # fmt: skip
     laid = [" | ".join(_laid(row, widths, aligns)).rstrip() for row in (head, *rows)]
     return "\n".join([laid[0], "-+-".join("-" * width for width in widths), *laid[1:]])
 
 
 def _laid(row: Sequence[str], widths: Sequence[int], aligns: Sequence[str]) -> list[str]:
-    return [_pad(cell, width, align) for cell, width, align in zip(row, widths, _endless(aligns), strict=False)]
+    return [padded(cell, width, align) for cell, width, align in zip(row, widths, _endless(aligns), strict=False)]
 
 
 def _endless(aligns: Sequence[str]) -> Iterator[str]:
@@ -68,17 +69,3 @@ def _plain(cell: str) -> str:
 def _align(rule: str) -> str:
     left, right = rule.startswith(":"), rule.endswith(":")
     return "center" if left and right else "right" if right else "left"
-
-
-def _pad(cell: str, width: int, align: str) -> str:
-    room = max(0, width - _width(cell))
-    left = room if align == "right" else room // 2 if align == "center" else 0
-    return " " * left + cell + " " * (room - left)
-
-
-def _width(text: str) -> int:
-    """Columns in a font of fixed width: two for wide characters (UAX #11), none for marks and format characters."""
-    if text.isascii():
-        return len(text)
-    narrow = sum(unicodedata.category(char) not in ("Mn", "Me", "Cf") for char in text)
-    return narrow + sum(unicodedata.east_asian_width(char) in "WF" for char in text)

@@ -20,8 +20,9 @@ from bots.slack.listening import Listener, introduce
 from bots.slack.manifest import lacking
 from bots.slack.sending import Sender, Ways, aside
 from bots.slack.streaming import Streamer, Streams
-from bots.slack.waits import Waits, patiently
+from bots.slack.waits import patiently
 from config.bots import SlackSettings
+from core.backoff import Backoff
 from core.errors import BotError, NotSent, SendError
 from core.ports import AsgiApp, Clock, Desk, Random
 from core.vocabulary import Address, Attachment, BotName, Capabilities, ChatId, Delivery, MessageId, Press, UserId
@@ -78,7 +79,7 @@ class SlackBot:
     async def run(self, desk: Desk) -> None:
         """What people said before the start is read from Slack's history first."""
         async with connected(self._settings, self._clock, self._patience) as line:
-            waits = Waits(self._clock, self._random)
+            waits = Backoff(self._clock, self._random)
             tell = functools.partial(desk.health.degraded, self._name)
             us = await patiently(functools.partial(introduce, line, self._name), self._clock, waits, tell)
             desk.health.account(self._name, f"{us.team}/{us.user}")

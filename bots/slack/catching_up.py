@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 
 from bots.slack.history import Found, History, Place
 from bots.slack.intake import Intake
-from bots.slack.waits import Waits
+from core.backoff import Backoff
 from core.errors import BotError, BotRejected, ChatDead, Rejected, StoreError
 from core.ports import Clock, Desk, Haunt
 from core.vocabulary import BotName, Message
@@ -42,7 +42,9 @@ _NOTE: Final = "behind since"
 class CatchingUp:
     """For one `run`."""
 
-    def __init__(self, bot: BotName, desk: Desk, intake: Intake, history: History, clock: Clock, waits: Waits) -> None:
+    def __init__(
+        self, bot: BotName, desk: Desk, intake: Intake, history: History, clock: Clock, waits: Backoff
+    ) -> None:
         self._bot = bot
         self._desk = desk
         self._intake = intake

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from bots.slack.faults import Silence, Unreached
 from bots.slack.line import Line
-from bots.slack.waits import Waits
+from core.backoff import Backoff
 from core.errors import BotError, ChatDead, FloodWait, Rejected
 from core.fields import Json
 from core.ports import Clock, Random
@@ -82,12 +82,12 @@ class Gates:
         gate = self._gates.get(method)
         if gate is None:
             clock = self._line.clock
-            gate = self._gates[method] = _Gate(clock, Waits(clock, self._random), self._presence)
+            gate = self._gates[method] = _Gate(clock, Backoff(clock, self._random), self._presence)
         return await gate.through(lambda: self._line.tried(method, arguments, telling=telling), urgent)
 
 
 class _Gate:
-    def __init__(self, clock: Clock, waits: Waits, presence: Presence) -> None:
+    def __init__(self, clock: Clock, waits: Backoff, presence: Presence) -> None:
         self._clock = clock
         self._waits = waits
         self._presence = presence

@@ -15,7 +15,7 @@ from bots.slack.history import Place
 from bots.slack.inbound import event_of
 from bots.slack.recent import Recent
 from bots.slack.voice import Voice
-from bots.slack.waits import Waits
+from core.backoff import Backoff
 from core.errors import StoreError
 from core.fields import Json
 from core.ports import Clock, Desk
@@ -57,7 +57,7 @@ class _Item:
 class Intake:
     """For one `run`."""
 
-    def __init__(self, desk: Desk, voice: Voice, clock: Clock, waits: Waits) -> None:
+    def __init__(self, desk: Desk, voice: Voice, clock: Clock, waits: Backoff) -> None:
         self._desk = desk
         self._voice = voice
         self._clock = clock

@@ -27,9 +27,10 @@ from bots.slack.people import People
 from bots.slack.recent import Recent
 from bots.slack.sockets import Sockets
 from bots.slack.voice import Voice
-from bots.slack.waits import Waits, patiently
+from bots.slack.waits import patiently
 from bots.slack.welcome import Welcome
 from config.bots import SlackSettings
+from core.backoff import Backoff
 from core.errors import BotError, StoreError, Unknown
 from core.fields import Json
 from core.ports import Desk, Principal, Random
@@ -80,11 +81,11 @@ class Listener:
         self._desk = desk
         self._random = random
         self._voice = Voice(us.bot, desk.health)
-        self._intake = Intake(desk, self._voice, line.clock, Waits(line.clock, random))
+        self._intake = Intake(desk, self._voice, line.clock, Backoff(line.clock, random))
         self._intake.on_room = self._catch_up
         self._presence = Presence(_NOTICE_S)
         history = History(Gates(line, random, self._presence), self.people, lambda: self.us)
-        waits = Waits(line.clock, random)
+        waits = Backoff(line.clock, random)
         self._missed = CatchingUp(us.bot, desk, self._intake, history, line.clock, waits)
         self._completion = Completion(line, self.people, desk, lambda: self.us)
         self._missed.on_haunts = self._completion.know
@@ -126,7 +127,7 @@ class Listener:
     async def _serve(self, door: Door) -> None:
         """By HTTP nothing shows that Slack is there, so it is asked now and then."""
         door.hear = self.hear
-        waits = Waits(self._line.clock, self._random)
+        waits = Backoff(self._line.clock, self._random)
         try:
             self.connected("")
             while True:

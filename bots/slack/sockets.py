@@ -22,7 +22,7 @@ from slack_sdk.socket_mode.response import SocketModeResponse
 
 from bots.slack.envelopes import ANSWER_S, Envelope, Kind
 from bots.slack.line import Line
-from bots.slack.waits import Waits
+from core.backoff import Backoff
 from core.errors import BotError, BotRejected, FloodWait, NotSent
 from core.fields import Json
 from core.ports import Random
@@ -79,7 +79,7 @@ class Sockets:
 
     async def _keep_one(self) -> None:
         """One socket after the other. The next is opened before the last is closed, unless that is dead."""
-        waits = Waits(self._line.clock, self._random)
+        waits = Backoff(self._line.clock, self._random)
         last: _Socket | None = None
         brief = 0
         began = False
@@ -139,7 +139,7 @@ class Sockets:
         if not self._open:
             self._ear.cut_off("the connection to Slack was lost")
 
-    async def _sit_out(self, trouble: BotError, waits: Waits) -> None:
+    async def _sit_out(self, trouble: BotError, waits: Backoff) -> None:
         wait_s = trouble.wait_s if isinstance(trouble, FloodWait) else waits.next_s()
         if not self._open:
             self._ear.cut_off(str(trouble))

@@ -21,11 +21,12 @@ from telegram.constants import FileSizeLimit, PollingLimit
 from bots.telegram import downloads, inbound, markup, menu, outbound, webhook
 from bots.telegram.addressed import Account
 from bots.telegram.api import Migrated, NoSuchMethod, WebhookSet, call
-from bots.telegram.endurance import Endurance, Waits
+from bots.telegram.endurance import Endurance
 from bots.telegram.floods import Floods
 from bots.telegram.intake import Intake
 from bots.telegram.line import PATIENCE, Line, Patience, connected
 from config.bots import TelegramSettings
+from core.backoff import Backoff
 from core.errors import BotError, BotRejected, ChatDead, FloodWait, NotSent, PollConflict, Rejected, StoreError, Unknown
 from core.ports import AsgiApp, Clock, Desk, Random
 from core.vocabulary import (
@@ -101,7 +102,7 @@ class TelegramBot:
         """What people said before the start and is still held back by Telegram is heard first."""
         async with connected(self._settings) as line:
             intake = Intake(desk, self._clock)
-            endurance = Endurance(self._name, line, desk.health, Waits(self._clock, self._random))
+            endurance = Endurance(self._name, line, desk.health, Backoff(self._clock, self._random))
             self._open = _Open(line, intake)
             shown: asyncio.Task[None] | None = None
             try:

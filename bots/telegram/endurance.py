@@ -10,8 +10,9 @@ from bots.telegram import inbound
 from bots.telegram.addressed import Account
 from bots.telegram.api import WebhookSet, call
 from bots.telegram.line import Line
+from core.backoff import Backoff
 from core.errors import BotError, BotRejected, FloodWait, PollConflict, StoreError, Unknown
-from core.ports import Clock, Health, Random
+from core.ports import Health
 from core.vocabulary import BotName
 
 _LOG: Final = logging.getLogger(__name__)
@@ -27,24 +28,10 @@ Mend = Callable[[BotError | StoreError], Awaitable[bool]]
 """Does something about a trouble; whether the step may be tried again at once."""
 
 
-class Waits:
-    """How long to wait between two tries: doubled with each failure, the upper half of it left to chance."""
-
-    def __init__(self, clock: Clock, random: Random) -> None:
-        self.clock = clock
-        self.failures = 0
-        self._random = random
-
-    def next_s(self, first_s: float, most_s: float) -> float:
-        longest_s = min(most_s, first_s * 2 ** min(self.failures, 16))
-        self.failures += 1
-        return self._random.uniform(longest_s / 2, longest_s)
-
-
 class Endurance:
     """For one `run`."""
 
-    def __init__(self, bot: BotName, line: Line, health: Health, waits: Waits) -> None:
+    def __init__(self, bot: BotName, line: Line, health: Health, waits: Backoff) -> None:
         self.bot = bot
         self.line = line
         self.health = health
@@ -81,7 +68,7 @@ class Endurance:
         await self.waits.clock.sleep(wait_s)
 
 
-def _diagnosis(trouble: BotError | StoreError, waits: Waits) -> tuple[str, float]:
+def _diagnosis(trouble: BotError | StoreError, waits: Backoff) -> tuple[str, float]:
     """What to tell the operator, and how long to wait."""
     match trouble:
         case FloodWait():

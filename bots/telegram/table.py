@@ -1,8 +1,9 @@
 """Tables as text of fixed width, since Telegram has none."""
 
 import re
-import unicodedata
 from collections.abc import Sequence
+
+from core.text_width import padded, text_width
 
 _COLUMN_CAP = 40
 """A column's padding goes up to this many places, so that one long cell can't fill a message with blanks."""
@@ -25,25 +26,11 @@ def grid(rows: Sequence[Sequence[str]], aligns: Sequence[str]) -> str:
 
     `aligns` has one entry for each column of the header: what its style ends in, right, center or anything else.
     """
-    widths = [min(_COLUMN_CAP, max(_width(row[column]) for row in rows)) for column in range(len(aligns))]
+    widths = [min(_COLUMN_CAP, max(text_width(row[column]) for row in rows)) for column in range(len(aligns))]
     lines: list[str] = []
     for row in rows:
         surplus = len(row) - len(widths)
         layout = zip(row, [*widths, *[0] * surplus], [*aligns, *[""] * surplus], strict=True)
-        lines.append(" | ".join(_pad(*cell) for cell in layout))
+        lines.append(" | ".join(padded(cell, width, align.rpartition(":")[2]) for cell, width, align in layout))
     lines.insert(1, "-+-".join("-" * width for width in widths))
     return "\n".join(line.rstrip() for line in lines)
-
-
-def _pad(cell: str, width: int, align: str) -> str:
-    room = max(0, width - _width(cell))
-    left = room if align.endswith("right") else room // 2 if align.endswith("center") else 0
-    return " " * left + cell + " " * (room - left)
-
-
-def _width(text: str) -> int:
-    """Columns in a fixed-width font: two for wide characters (UAX #11), none for marks and format characters."""
-    if text.isascii():
-        return len(text)
-    narrow = sum(unicodedata.category(char) not in ("Mn", "Me", "Cf") for char in text)
-    return narrow + sum(unicodedata.east_asian_width(char) in "WF" for char in text)

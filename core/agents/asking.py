@@ -40,6 +40,7 @@ from core.agents.providers import request_settings
 from core.agents.role import Role
 from core.agents.toolbox import Deps
 from core.agents.transcript import messages_of, presentable, response_data, result_data
+from core.backoff import backoff_s
 from core.errors import (
     AgentError,
     ContextFull,
@@ -181,7 +182,7 @@ class Asking:
         if isinstance(error, ModelKeyRefused):
             return 0.0
         named = error.wait_s if isinstance(error, ModelBusy) else None
-        wait_s = FIRST_WAIT_S * 2**tries if named is None else named
+        wait_s = backoff_s(tries, FIRST_WAIT_S) if named is None else named
         return wait_s if wait_s <= LONGEST_WAIT_S else None
 
     async def _sum_up(self, known: _Known) -> bool:

@@ -28,6 +28,7 @@ from pydantic_ai.toolsets.abstract import AbstractToolset, ToolsetTool
 from config.mcp import McpSettings
 from core.agents.tls import context as tls
 from core.agents.tool_status import ToolServerStatus
+from core.backoff import backoff_s
 from core.errors import AgentError
 from core.faultpoints import faultpoint
 
@@ -88,7 +89,7 @@ class ToolServer(Generic[D]):
             await asyncio.wait({self._task})
 
     async def _live(self) -> None:
-        wait_s = FIRST_WAIT_S
+        failures = 0
         loop = asyncio.get_running_loop()
         while True:
             began = loop.time()
@@ -100,10 +101,11 @@ class ToolServer(Generic[D]):
             self._state = "failed"
             self._tried.set()
             if loop.time() - began > STEADY_S:
-                wait_s = FIRST_WAIT_S
+                failures = 0
+            wait_s = backoff_s(failures, FIRST_WAIT_S, LONGEST_WAIT_S)
             log.warning("tool_server_failed", server=self.settings.name, why=self._detail, wait_s=wait_s)
             await asyncio.sleep(wait_s)
-            wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+            failures += 1
 
     async def _serve(self) -> None:
         self._broken.clear()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def run(context: typer.Context, config: ConfigOption = None, state: StateOption = None) -> None:
     """Run the desk until it is told to stop."""
     signals = Signals()
-    loaded = place_of(context, config, state).load()
+    loaded = place_of(context, config, state).load().complete()
     from core.main import serve
 
     for warning in loaded.warnings:
@@ -63,7 +63,7 @@ def check(
         from core.cli.probe import report
 
         raise typer.Exit(report(place, probe=probe, as_json=as_json))
-    loaded = place.load()
+    loaded = place.load().complete()
     from core.assembly import agents_of
 
     agents_of(loaded.settings).check()
@@ -91,7 +91,8 @@ def _chat(place: Place) -> int:
     try:
         return asyncio.run(attach(place.state_directory()))
     except NotRunning:
-        loaded = place.load()  # until here, a daemon that runs is to be reached whatever became of its config
+        # Until here, a daemon that runs is to be reached whatever became of its config.
+        loaded = place.load().complete()
     return asyncio.run(serve(loaded, Signals(), stdin=True))
 
 

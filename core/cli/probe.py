@@ -28,7 +28,7 @@ def report(place: Place, *, probe: bool, as_json: bool) -> int:
     Raises `ConfigFaults` and `ConfigError` where the config can't be used, unless JSON is wanted.
     """
     try:
-        loaded = place.load()
+        loaded = place.load().complete()
         _check_agents(loaded)
     except ConfigFaults as faults:
         if not as_json:

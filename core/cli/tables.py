@@ -41,11 +41,11 @@ def print_rows(rows: Sequence[Row], columns: Mapping[str, str], *, empty: str) -
     if not rows:
         print_line(empty)
         return
-    from rich.cells import cell_len
+    from core.text_width import text_width
 
     cells = [[_visible(_cell(row.get(key), key)) for key in columns] for row in rows]
     told = [list(columns.values()), *cells]
-    widths = [max(cell_len(line) for row in told for line in row[at].split("\n")) for at in range(len(columns))]
+    widths = [max(text_width(line) for row in told for line in row[at].split("\n")) for at in range(len(columns))]
     if not sys.stdout.isatty():
         lines = (line for row in told for line in _lines(row, widths))
         print(*lines, sep="\n", flush=True)
@@ -94,12 +94,12 @@ def row_of(value: Json, key: str | None = None) -> Row:
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     """A row of a table; a cell of several lines goes on below itself."""
-    from rich.cells import set_cell_size
+    from core.text_width import padded
 
     for line in zip_longest(*(cell.split("\n") for cell in row), fillvalue=""):
         *cells, last = line
-        padded = [set_cell_size(cell, width) for cell, width in zip(cells, widths, strict=False)]
-        yield _GAP.join([*padded, last]).rstrip()
+        filled = [padded(cell, width) for cell, width in zip(cells, widths, strict=False)]
+        yield _GAP.join([*filled, last]).rstrip()
 
 
 def _print_fitting(cells: Sequence[Sequence[str]], columns: Mapping[str, str], widths: Sequence[int]) -> None:

@@ -10,6 +10,7 @@ from typing import assert_never
 
 import structlog
 
+from core.backoff import backoff_s
 from core.delivery import trial
 from core.delivery.backlog import Backlog
 from core.delivery.handover import Fate, Sent, accepts, hand_over
@@ -344,7 +345,7 @@ class Lane:
             doubtful = posted.message is None and self._trial_of(posted).doubtful
             await (self._lost(posted, why) if doubtful else self._refused(posted, why))
             return
-        wait = min(LONGEST_BACKOFF_S, 2.0 ** min(posted.attempts, 10) / 2) * self._workshop.random.uniform(0.75, 1.25)
+        wait = backoff_s(posted.attempts, 0.5, LONGEST_BACKOFF_S) * self._workshop.random.uniform(0.75, 1.25)
         await self._later(posted, wait, why)
 
     async def _perhaps(self, posted: Posted, why: Unknown) -> None:

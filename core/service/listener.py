@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import structlog
 
 from config.settings import ListenSettings
+from core.backoff import backoff_s
 from core.ports import AsgiApp, Bot, Clock, Random, ServesHttp
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class Listener:
     async def _pause(self, failures: int) -> None:
         """Before the next try; a new address is tried at once."""
         least, most = AGAIN_S
-        wait = min(most, least * 2.0 ** min(failures, 10)) * self._random.uniform(0.75, 1.0)
+        wait = backoff_s(failures, least, most) * self._random.uniform(0.75, 1.0)
         moved = asyncio.create_task(self._moved.wait())
         slept = asyncio.create_task(self._clock.sleep(wait))
         try:

@@ -10,6 +10,7 @@ from typing import Literal
 
 import structlog
 
+from core.backoff import backoff_s
 from core.delivery.outbox import Outbox
 from core.errors import BotRejected
 from core.ports import Bot, Clock, Desk, Random
@@ -176,7 +177,7 @@ class Supervisor:
                 log.exception("bot_fault", bot=bot.name)
                 self._health.degraded(bot.name, f"fault in the bot ({type(fault).__name__}); the log says more")
                 least, most = FAULT_PAUSE_S
-                await self._clock.sleep(min(most, least * 2.0 ** min(faults, 10)) * self._random.uniform(0.75, 1.25))
+                await self._clock.sleep(backoff_s(faults, least, most) * self._random.uniform(0.75, 1.25))
             else:
                 return
 

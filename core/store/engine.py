@@ -16,6 +16,7 @@ from enum import Enum, auto
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar, cast
 
+from core.backoff import backoff_s
 from core.clock import SystemClock
 from core.errors import StoreCorrupt, StoreError, StoreFull, StoreUncertain
 from core.ports import Clock
@@ -143,7 +144,7 @@ class _Worker(threading.Thread):
                 results = self._transaction(group)
             except Exception as error:  # noqa: BLE001  # group commit: every error goes to the one who awaits the unit
                 if attempt < RETRIES and self._may_retry(error):
-                    time.sleep(RETRY_S * 2**attempt)
+                    time.sleep(backoff_s(attempt, RETRY_S))
                     continue
                 if len(group) > 1 and self._stage is not _Stage.OPENING:
                     return [done for job in group for done in self._commit([job])]

@@ -9,6 +9,8 @@ try:
 except ImportError:  # pyproject.toml says where
     from sqlite3 import dbapi2 as sqlite
 
+__all__ = ["LEAST_VERSION", "is_sound", "refusal", "sqlite"]
+
 LEAST_VERSION: Final = (3, 51, 3)
 _MENDED: Final = ((3, 50, 7), (3, 44, 6))
 """Older lines, each from the version on that has the same fix."""
@@ -24,7 +26,7 @@ def refusal() -> str | None:
     if is_sound(sqlite.sqlite_version_info):
         return None
     return (
-        f"SQLite {sqlite.sqlite_version} can corrupt its log: install pysqlite3 0.6.1 or newer. Where that has no wheel "
-        "(ARM64 Linux), run Frontdesk with a Python that has SQLite 3.51.3 or newer "
+        f"SQLite {sqlite.sqlite_version} can corrupt its log: install pysqlite3 0.6.1 or newer. Where that has no "
+        "wheel (ARM64 Linux), run Frontdesk with a Python that has SQLite 3.51.3 or newer "
         "(python3 -c 'import sqlite3; print(sqlite3.sqlite_version)' tells), or with PostgreSQL ([store] url)"
     )

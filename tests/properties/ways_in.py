@@ -19,7 +19,6 @@ from bots.discord.places import Places
 from bots.discord.replies import Replies
 from bots.discord.threads import Threads
 from bots.discord.voice import Voice
-from bots.discord.waits import Waits
 from bots.slack.envelopes import Envelope
 from bots.slack.http import Door
 from bots.slack.inbound import Account as SlackAccount
@@ -28,6 +27,7 @@ from bots.slack.listening import Listener
 from bots.telegram.addressed import Account
 from bots.telegram.intake import Intake
 from config.bots import DiscordSettings, SlackSettings
+from core.backoff import Backoff
 from core.errors import Rejected
 from core.fields import Json
 from core.vocabulary import BotName
@@ -83,7 +83,7 @@ class DiscordWay:
         threads = Threads(self._line, places, each_question=False)
         inquiries = Inquiries(self._line, places, replies, threads, {one.name: one for one in house.desk.commands})
         voice = Voice(NAME, house.desk.health)
-        self._intake = DiscordIntake(us, house.desk, inquiries, voice, Waits(house.clock, house.random))
+        self._intake = DiscordIntake(us, house.desk, inquiries, voice, Backoff(house.clock, house.random))
         self._running = asyncio.create_task(self._intake.run())
 
     def hear(self, event: Any) -> None:

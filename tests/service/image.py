@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from config.extras import ALL
+
 ROOT: Final = Path(__file__).parents[2]
 CACHE: Final = Path(os.environ.get("FRONTDESK_SERVICE_CACHE", "/var/cache/frontdesk-service-test"))
 SUITE: Final = "bookworm"
@@ -105,7 +107,8 @@ def _mirror() -> list[str]:
 
 def _wheels(to: Path) -> None:
     project = tomllib.loads(_file("pyproject.toml"))
-    wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    extras = [one for extra in ALL for one in project["project"]["optional-dependencies"][extra]]
+    wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"], *extras]
     constraints = str(ROOT / "constraints.txt")
     _run(sys.executable, "-m", "pip", "wheel", "--quiet", "--wheel-dir", str(to), "--constraint", constraints, *wanted)
 

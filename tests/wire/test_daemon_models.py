@@ -94,7 +94,7 @@ def test_check_says_all_that_is_wrong_with_models_and_tool_servers(tmp_path: Pat
     ("name", "words"),
     [
         ("nonsense:gpt", "Unknown provider: nonsense"),
-        ("groq:llama", "pip install"),
+        ("groq:llama", 'needs the extra "groq", which is not installed; type: '),
         ("gpt-5", 'write it as in model = "openai:'),
     ],
 )
