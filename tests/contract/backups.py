@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pysqlite3 import dbapi2 as sqlite
-
 from core.store import attachments, checks, conversations, entries, facts, inbox
 from core.store.archive import Manifest
 from core.store.backup import Order, back_up
@@ -21,6 +19,7 @@ from core.store.files import Digest
 from core.store.open import DATABASE_FILE, database_at, open_store
 from core.store.restore import Restored, restore
 from core.store.sql import Tx
+from core.store.sqlite_driver import sqlite
 from core.vocabulary import Attachment, FileKind
 from tests.contract.scenes import NOW, arrive, begin, converse, say
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from pysqlite3 import dbapi2 as sqlite
 from sqlalchemy import text as verbatim
 
 from core.store import attachments, checks, deliveries, entries, inbox, search, sessions, turns
@@ -18,6 +17,7 @@ from core.store.entries import Draft, Kind
 from core.store.open import DATABASE_FILE, open_store
 from core.store.rules import FILE_THERE, INTACT, REFERENCES, RULES
 from core.store.sql import Sql, Tx
+from core.store.sqlite_driver import sqlite
 from core.vocabulary import Outcome, RowId, TurnId
 from tests.contract.scenes import NOW, arrive, begin, converse, open_turn, reply, say
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from pysqlite3 import dbapi2 as sqlite
 
 from core.errors import StoreError, StoreLocked, StoreTooNew
 from core.store import backup, facts
@@ -20,6 +19,7 @@ from core.store.files import FILES
 from core.store.open import DATABASE_FILE, database_at
 from core.store.restore import restore
 from core.store.sql import Tx
+from core.store.sqlite_driver import sqlite
 from core.store.tables import SCHEMA
 from tests.contract.backups import Place, rewritten, spoil
 

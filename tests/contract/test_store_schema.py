@@ -9,11 +9,11 @@ import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from pysqlite3 import dbapi2 as sqlite
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.pool import NullPool
 
 from core.store.open import DATABASE_FILE
+from core.store.sqlite_driver import sqlite
 from core.store.tables import MIGRATIONS, metadata
 
 

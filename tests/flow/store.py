@@ -7,14 +7,13 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import TypeVar
 
-from pysqlite3 import dbapi2 as sqlite
-
 from core.errors import StoreFull
 from core.store.engine import Connection, Store, Unit
 from core.store.files import FILES, Files
 from core.store.open import DATABASE_FILE, prepare, take_lock
 from core.store.sql import Tx
 from core.store.sqlite import SqliteDatabase
+from core.store.sqlite_driver import sqlite
 
 T = TypeVar("T")
 

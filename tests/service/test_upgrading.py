@@ -8,9 +8,9 @@ from pathlib import Path
 
 from alembic import command
 from alembic.config import Config
-from pysqlite3 import dbapi2 as sqlite
 
 from core.store.open import DATABASE_FILE, database_at
+from core.store.sqlite_driver import sqlite
 from core.store.tables import MIGRATIONS, SCHEMA
 from core.store.upgrade import SCRIPTS, _engine
 from tests.service.desk import OFFLINE, STATE, Desk

@@ -30,7 +30,7 @@ from tests.crash.daemon import ROOT
 URL: Final = "sqlite:///{}/frontdesk.db"
 KILLED: Final = """
 import os, sys
-from pysqlite3 import dbapi2 as sqlite
+from core.store.sqlite_driver import sqlite
 connection = sqlite.connect(sys.argv[1], isolation_level=None)
 connection.execute("PRAGMA journal_mode=WAL")
 connection.execute("INSERT INTO facts (name, value) VALUES ('a', 'b')")
@@ -126,7 +126,7 @@ def test_a_large_store_that_was_killed_is_not_copied(tmp_path: Path, monkeypatch
 
 def version(state: Path, number: str) -> None:
     program = (
-        "import sys; from pysqlite3 import dbapi2 as s; c = s.connect(sys.argv[1]);"
+        "import sys; from core.store.sqlite_driver import sqlite as s; c = s.connect(sys.argv[1]);"
         f"c.execute('UPDATE {MIGRATIONS} SET version_num = ?', (sys.argv[2],)); c.commit(); c.close()"
     )
     subprocess.run([sys.executable, "-c", program, str(state / DATABASE_FILE), number], check=True)

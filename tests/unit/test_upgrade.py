@@ -8,13 +8,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from pysqlite3 import dbapi2 as sqlite
 
 from core.errors import StoreError, StoreFull, StoreTooNew
 from core.store import backup, facts
 from core.store import open as opening
 from core.store.backup import KEPT
 from core.store.open import DATABASE_FILE, database_at, open_store, prepare
+from core.store.sqlite_driver import sqlite
 from core.store.tables import SCHEMA
 from core.store.upgrade import upgrade
 

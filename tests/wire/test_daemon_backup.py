@@ -221,7 +221,7 @@ def test_what_is_not_sound_is_said_with_what_to_do_and_exit_code_1(
 
 def keep_file(daemon: Daemon, data: bytes) -> None:
     """A file of the first session, as a tool would have left it."""
-    from pysqlite3 import dbapi2 as sqlite
+    from core.store.sqlite_driver import sqlite
 
     digest = Files(daemon.state / files.FILES).put(data)
     connection = sqlite.connect(str(daemon.state / DATABASE_FILE))

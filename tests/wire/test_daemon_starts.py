@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pysqlite3 import dbapi2 as sqlite
 
 from core.store.open import DATABASE_FILE
+from core.store.sqlite_driver import sqlite
 from core.store.tables import MIGRATIONS
 from tests.crash.daemon import Daemon
 from tests.fakes.telegram import ThreadedTelegramServer

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pysqlite3 import dbapi2 as sqlite
 
 from core.store.archive import Manifest
 from core.store.backup import Order, back_up
 from core.store.checks import check, survey
 from core.store.open import DATABASE_FILE, database_at, open_store, version_of
 from core.store.restore import restore
+from core.store.sqlite_driver import sqlite
 from core.store.tables import SCHEMA
 from core.store.upkeep import bring_up
 from tests.contract.backups import MADE
