@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, DefaultAioHttpClient
 from pydantic_ai import Agent, AgentRun, ModelRequestNode, ModelSettings
 from pydantic_ai.messages import ModelMessage, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -29,16 +29,19 @@ class Alone:
         self._model = model
         self._agent = Agent(deps_type=type(None))
 
-    async def answer(self, history: Sequence[ModelMessage], hear: Callable[[str], None]) -> None:
-        """One turn. `hear` is told each piece as it comes."""
+    async def answer(
+        self, history: Sequence[ModelMessage], hear: Callable[[str], None], asked: str = WORDS
+    ) -> list[ModelMessage]:
+        """One turn. `hear` is told each piece as it comes. Returns the history with this turn."""
         settings = ModelSettings(max_retries=0)
-        run_of = self._agent.iter(WORDS, message_history=history, model=self._model, model_settings=settings)
+        run_of = self._agent.iter(asked, message_history=history, model=self._model, model_settings=settings)
         async with run_of as run:
             node = run.next_node
             while not isinstance(node, End):
                 if Agent.is_model_request_node(node):
                     await _request(node, run, hear)
                 node = await run.next(node)
+            return run.all_messages()
 
 
 async def _request(node: ModelRequestNode[None, str], run: AgentRun[None, str], hear: Callable[[str], None]) -> None:
@@ -56,8 +59,10 @@ def _tell(event: object, hear: Callable[[str], None]) -> None:
 
 
 @asynccontextmanager
-async def alone(provider: Provider, model: str) -> AsyncIterator[Alone]:
-    async with AsyncOpenAI(base_url=provider.base_url, api_key=provider.key, max_retries=0) as client:
+async def alone(provider: Provider, model: str, *, over_aiohttp: bool = False) -> AsyncIterator[Alone]:
+    """`over_aiohttp`: the SDK's requests are aiohttp's, not httpx2's, which is its default."""
+    http = DefaultAioHttpClient() if over_aiohttp else None
+    async with AsyncOpenAI(base_url=provider.base_url, api_key=provider.key, max_retries=0, http_client=http) as client:
         yield Alone(OpenAIChatModel(model, provider=OpenAIProvider(openai_client=client)))
 
 

@@ -16,10 +16,11 @@ from tests.fakes.models.record import Request
 from tests.fakes.models.replies import Delayed, Paced, Reply, Say
 from tests.fakes.models.server import ThreadedModelServer
 
-STREAM, FIRST, SLOW, AT_ONCE = "bench-stream", "bench-first", "bench-slow", "bench-at-once"
+STREAM, FIRST, SLOW, AT_ONCE, TALK = "bench-stream", "bench-first", "bench-slow", "bench-at-once", "bench-talk"
 PER_S = 15.0
 TOKENS = 90
 FIRST_TOKENS = 3
+TALK_TOKENS = 25
 SLOW_S = 6.0
 ANSWER = "Take the boat; the wind is fair."
 
@@ -70,6 +71,7 @@ REPLIES: dict[str, Reply] = {
     FIRST: (SaidNow(""), Paced(per_s=PER_S, tokens=FIRST_TOKENS)),
     SLOW: Delayed(SLOW_S, ANSWER),
     AT_ONCE: Say(ANSWER),
+    TALK: (Paced(per_s=PER_S, tokens=TALK_TOKENS), Say(ANSWER)),
 }
 
 

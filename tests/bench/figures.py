@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 ASIDE = "Bare: the same I/O without the desk. Ratio: measured to bare."
@@ -38,9 +38,17 @@ class Figure:
         return json.dumps(asdict(self))
 
 
-def loaded(lines: Iterable[str]) -> list[Figure]:
-    """From `dumped`, other lines left out."""
-    return [Figure(**json.loads(line)) for line in lines if line.startswith('{"what"')]
+def loaded(lines: Iterable[str]) -> Iterator[Figure]:
+    """From `dumped`, each as soon as its line is there, other lines left out."""
+    return (Figure(**json.loads(line)) for line in lines if line.startswith('{"what"'))
+
+
+def line(figure: Figure) -> str:
+    """To be read before the whole table is there."""
+    what, value, budget, kept, bare, ratio = figure.cells()
+    more = [f"budget {budget}: {'kept' if figure.kept else 'NOT KEPT'}"] if kept else []
+    more += [f"bare {bare}, ratio {ratio}"] if bare else []
+    return f"{what}: {'; '.join([value, *more])}"
 
 
 def _number(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import AsyncIterator
 
 from tests.bench import agents, bare
 from tests.bench.figures import Figure
@@ -25,7 +26,7 @@ async def _one(desk: UnderTest, traffic: Traffic) -> float:
     return received
 
 
-async def measure() -> list[Figure]:
+async def measure() -> AsyncIterator[Figure]:
     agents.ASKED_S.clear()
     agents.COMPLETE_S.clear()
     agents.SHOWN.clear()
@@ -39,25 +40,23 @@ async def measure() -> list[Figure]:
     async with new_state() as state:
         commit = await bare.commit_s(state, TURNS)
     warm = TURNS // 4
-    return [
-        Figure(
-            what="received → agent asked, p50 (two commits + 3 ms)",
-            value=statistics.median(asking[warm:]) * 1000,
-            unit="ms",
-            budget=2 * commit * 1000 + OWN_MS,
-            bare=2 * commit * 1000,
-        ),
-        Figure(
-            what="answer complete → send called, p50 (one commit + 3 ms)",
-            value=statistics.median(sending[warm:]) * 1000,
-            unit="ms",
-            budget=commit * 1000 + OWN_MS,
-            bare=commit * 1000,
-        ),
-        Figure(
-            what=f"messages shown to the model in turn {TURNS} (2n − 1)",
-            value=agents.SHOWN[-1],
-            unit="",
-            budget=2 * TURNS - 1,
-        ),
-    ]
+    yield Figure(
+        what="received → agent asked, p50 (two commits + 3 ms)",
+        value=statistics.median(asking[warm:]) * 1000,
+        unit="ms",
+        budget=2 * commit * 1000 + OWN_MS,
+        bare=2 * commit * 1000,
+    )
+    yield Figure(
+        what="answer complete → send called, p50 (one commit + 3 ms)",
+        value=statistics.median(sending[warm:]) * 1000,
+        unit="ms",
+        budget=commit * 1000 + OWN_MS,
+        bare=commit * 1000,
+    )
+    yield Figure(
+        what=f"messages shown to the model in turn {TURNS} (2n − 1)",
+        value=agents.SHOWN[-1],
+        unit="",
+        budget=2 * TURNS - 1,
+    )

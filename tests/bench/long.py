@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import re
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,18 +67,18 @@ def _left(before: Held, after: Held) -> int:
     return max(0, after.files - before.files) + max(0, after.tasks - before.tasks)
 
 
-async def measure() -> list[Figure]:
+async def measure() -> AsyncIterator[Figure]:
     """The cache is full long before the first mark, so that what grows after it grows for ever."""
     async with new_state() as state, under_test(state) as desk:
         await _talk(desk, 0, WARM)
         early = await _held(desk)
         await _talk(desk, WARM, CONVERSATIONS)
         late = await _held(desk)
+        for figure in _grown(f"conversations {WARM:,} to {CONVERSATIONS:,} in one process", early, late, 8):
+            yield figure
         await _reset(desk, WARM_RESETS)
         before = await _held(desk)
         await _reset(desk, RESETS - WARM_RESETS)
         after = await _held(desk)
-    return [
-        *_grown(f"conversations {WARM:,} to {CONVERSATIONS:,} in one process", early, late, 8),
-        *_grown(f"resets {WARM_RESETS} to {RESETS} of one conversation", before, after, 4),
-    ]
+    for figure in _grown(f"resets {WARM_RESETS} to {RESETS} of one conversation", before, after, 4):
+        yield figure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+from collections.abc import AsyncIterator
 
 from tests.bench.figures import Figure
 from tests.bench.house import UnderTest, new_state, under_test
@@ -31,7 +32,7 @@ def _held() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-async def measure() -> list[Figure]:
+async def measure() -> AsyncIterator[Figure]:
     async with new_state() as state, under_test(state, cached=2 * len(CHATS)) as desk:
         tracemalloc.start()
         await _talk(desk, WARM)
@@ -43,17 +44,15 @@ async def measure() -> list[Figure]:
         await _forget(desk)
         after = _held()
         tracemalloc.stop()
-    return [
-        Figure(
-            what="memory per cached agent, its history of two entries included",
-            value=(with_agents - after) / len(CHATS) / KIB,
-            unit="KiB",
-            budget=20,
-        ),
-        Figure(
-            what="memory per idle conversation",
-            value=max(0.0, after - before) / len(CHATS) / KIB,
-            unit="KiB",
-            budget=0.05,
-        ),
-    ]
+    yield Figure(
+        what="memory per cached agent, its history of two entries included",
+        value=(with_agents - after) / len(CHATS) / KIB,
+        unit="KiB",
+        budget=20,
+    )
+    yield Figure(
+        what="memory per idle conversation",
+        value=max(0.0, after - before) / len(CHATS) / KIB,
+        unit="KiB",
+        budget=0.05,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+from collections.abc import AsyncIterator
 
 from tests.bench.double import AT_ONCE
 from tests.bench.figures import Figure
@@ -34,7 +35,7 @@ def _held() -> int:
     return tracemalloc.get_traced_memory()[0]
 
 
-async def measure() -> list[Figure]:
+async def measure() -> AsyncIterator[Figure]:
     async with (
         provider() as source,
         new_state() as state,
@@ -51,17 +52,15 @@ async def measure() -> list[Figure]:
         await _forget(desk)
         after = _held()
         tracemalloc.stop()
-    return [
-        Figure(
-            what="memory per cached model agent, its history of two entries included",
-            value=(with_agents - after) / len(CHATS) / KIB,
-            unit="KiB",
-            budget=20,
-        ),
-        Figure(
-            what="memory per idle conversation with a model agent",
-            value=max(0.0, after - before) / len(CHATS) / KIB,
-            unit="KiB",
-            budget=NOISE_KIB / len(CHATS),
-        ),
-    ]
+    yield Figure(
+        what="memory per cached model agent, its history of two entries included",
+        value=(with_agents - after) / len(CHATS) / KIB,
+        unit="KiB",
+        budget=20,
+    )
+    yield Figure(
+        what="memory per idle conversation with a model agent",
+        value=max(0.0, after - before) / len(CHATS) / KIB,
+        unit="KiB",
+        budget=NOISE_KIB / len(CHATS),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import AsyncIterator
 
 from core.vocabulary import ChatId
 from tests.bench.alone import alone, told
@@ -22,9 +23,11 @@ MESSAGES = 1000
 LONG_TURNS = 5
 
 
-async def measure() -> list[Figure]:
+async def measure() -> AsyncIterator[Figure]:
     async with provider() as source:
-        return [await _slow(source), *await _cost(source), *await _long(source)]
+        yield await _slow(source)
+        for figure in [*await _cost(source), *await _long(source)]:
+            yield figure
 
 
 async def _slow(source: Provider) -> Figure:

@@ -10,7 +10,7 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -120,7 +120,7 @@ def _not_once(run: Run) -> int:
     return sum(dialogue.answers(mark) != 1 for dialogue, mark in run.said)
 
 
-async def measure() -> list[Figure]:
+async def measure() -> AsyncIterator[Figure]:
     async with new_state() as home:
         well, failing, broken = await asyncio.to_thread(_measured, home / "desk")
     beside = f"while {FAILS} hangs"
@@ -132,9 +132,8 @@ async def measure() -> list[Figure]:
     for name in NAMES:
         figures += _waits(well, name, "all well")
         figures += _waits(failing, name, f"{beside} (bare: all well)", well) if name != FAILS else []
-    return [
-        *figures,
-        Figure(what="messages without exactly one answer, all well", value=_not_once(well), unit="", budget=0),
-        Figure(what=f"messages without exactly one answer, {beside}", value=_not_once(failing), unit="", budget=0),
-        Figure(what="rules of the platforms that were broken in both", value=broken, unit="", budget=0),
-    ]
+    for figure in figures:
+        yield figure
+    yield Figure(what="messages without exactly one answer, all well", value=_not_once(well), unit="", budget=0)
+    yield Figure(what=f"messages without exactly one answer, {beside}", value=_not_once(failing), unit="", budget=0)
+    yield Figure(what="rules of the platforms that were broken in both", value=broken, unit="", budget=0)

@@ -15,6 +15,7 @@ class Provider:
 
     url: str
     key: str
+    pid: int = 0
     late_s: float = 0.0
 
     @property
@@ -34,7 +35,7 @@ async def provider() -> AsyncIterator[Provider]:
     )
     assert process.stdin is not None and process.stdout is not None
     url, key = [(await process.stdout.readline()).decode().strip() for _ in range(2)]
-    made = Provider(url=url, key=key)
+    made = Provider(url=url, key=key, pid=process.pid)
     try:
         yield made
     finally:

@@ -195,7 +195,7 @@ async def first_tokens(desk: UnderTest) -> list[float]:
     return [*shown.values()]
 
 
-async def measure() -> list[Figure]:
+async def measure() -> AsyncIterator[Figure]:
     async with provider() as source, new_state() as state, streaming(state, source, STREAM) as desk:
         quiet_s = await quiet_intake_s(desk)
         steady = await desks(desk, TURNS)
@@ -207,18 +207,17 @@ async def measure() -> list[Figure]:
         firsts = statistics.quantiles((await first_tokens(desk))[4:], n=20)
     for name, seen in (("desk", steady), ("at once", at_once), ("bare", alone_steady), ("bare at once", alone_at_once)):
         print(f"streams, {name}: {seen.said()}", file=sys.stderr, flush=True)
-    return [
-        *_figures(steady, alone_steady, quiet_s),
-        Figure(
-            what="worst lateness of any of them if all are asked in one moment",
-            value=at_once.late.worst_s * 1000,
-            unit="ms",
-            budget=250,
-            bare=alone_at_once.late.worst_s * 1000,
-        ),
-        Figure(what="first token sent → preview shown, p50", value=firsts[9] * 1000, unit="ms", budget=50),
-        Figure(what="first token sent → preview shown, p95", value=firsts[18] * 1000, unit="ms", budget=50),
-    ]
+    for figure in _figures(steady, alone_steady, quiet_s):
+        yield figure
+    yield Figure(
+        what="worst lateness of any of them if all are asked in one moment",
+        value=at_once.late.worst_s * 1000,
+        unit="ms",
+        budget=250,
+        bare=alone_at_once.late.worst_s * 1000,
+    )
+    yield Figure(what="first token sent → preview shown, p50", value=firsts[9] * 1000, unit="ms", budget=50)
+    yield Figure(what="first token sent → preview shown, p95", value=firsts[18] * 1000, unit="ms", budget=50)
 
 
 def _figures(seen: Seen, alone_: Seen, quiet_s: float) -> list[Figure]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
 
 from tests.bench import bare
 from tests.bench.figures import Figure
@@ -33,7 +34,7 @@ async def load(desk: UnderTest, chats: list[str], turns: int) -> tuple[float, fl
     return cpu * 1000 / count, count / wall
 
 
-async def measure() -> list[Figure]:
+async def measure() -> AsyncIterator[Figure]:
     async with new_state() as state, under_test(state) as desk:
         await desk.talk(CHATS, 5)
         rounds = [await load(desk, CHATS, TURNS) for _ in range(ROUNDS)]
@@ -41,24 +42,22 @@ async def measure() -> list[Figure]:
         await bare.load(state, CONVERSATIONS, 5)
         bare_cpu, bare_wall = await bare.load(state, CONVERSATIONS, TURNS)
     count = CONVERSATIONS * TURNS
-    return [
-        Figure(
-            what=f"CPU per turn, offline agent, {CONVERSATIONS} conversations at once",
-            value=min(cpu for cpu, _ in rounds),
-            unit="ms",
-            budget=1.5,
-            bare=bare_cpu * 1000 / count,
-        ),
-        Figure(
-            what="durable turns per second in that run",
-            value=max(rate for _, rate in rounds),
-            unit="/s",
-            budget=600,
-            bare=count / bare_wall,
-            at_least=True,
-        ),
-        await slow_model(),
-    ]
+    yield Figure(
+        what=f"CPU per turn, offline agent, {CONVERSATIONS} conversations at once",
+        value=min(cpu for cpu, _ in rounds),
+        unit="ms",
+        budget=1.5,
+        bare=bare_cpu * 1000 / count,
+    )
+    yield Figure(
+        what="durable turns per second in that run",
+        value=max(rate for _, rate in rounds),
+        unit="/s",
+        budget=600,
+        bare=count / bare_wall,
+        at_least=True,
+    )
+    yield await slow_model()
 
 
 async def slow_model() -> Figure:

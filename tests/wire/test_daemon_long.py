@@ -59,6 +59,6 @@ def test_c61_ten_thousand_conversations_in_one_process_leave_memory_files_and_ta
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, timeout=300, cwd=Path(__file__).parents[2]
     )
-    figures = loaded(done.stdout.splitlines())
+    figures = list(loaded(done.stdout.splitlines()))
     assert len(figures) == 4
     assert all(figure.kept for figure in figures), done.stdout
