@@ -42,7 +42,7 @@ check: .venv/developing  ## Style, types, imports between the parts, house rules
 crash: .venv/developing  ## Kill the real process twenty times at every point; endurance; 100,000 events of each platform
 	@FRONTDESK_CRASH_ROUNDS=$(ROUNDS) FRONTDESK_TEST_EVENTS=$(EVENTS) $(PYTEST) -m 'crash or endurance' $(ARGS)
 
-bench: .venv/developing  ## Figures beside their budgets, as one table
+bench: .venv/developing  ## Figures beside their budgets; ARGS="wire": one part, ARGS=telegram: one platform
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 test-service: .venv/developing  ## Boot a machine with systemd, install the service there, and try it; as root

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-ASIDE = "Bare: the same I/O without the desk. Ratio: measured to bare."
+ASIDE = "Bare: the same I/O without Frontdesk, or what the row says. Ratio: measured to bare."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -101,7 +101,7 @@ class Wire:
 
     async def _starts(self, small: Stage) -> list[Figure]:
         offline, model = (config_of(small.accounts[0], agent) for agent in (OFFLINE, self._source.agent(AT_ONCE)))
-        first, later, with_model, imports, ends = [], [], [], [], []
+        first, later, with_model, imports, ends = (list[float]() for _ in range(5))
         async with new_state() as home:
             modules = await asyncio.to_thread(libraries, home, self._wheel, offline)
         for _ in range(STARTS):
@@ -130,6 +130,7 @@ class Wire:
             async with running(home, self._wheel, config):
                 pass
             async with running(home, self._wheel, config) as daemon:
+                await asyncio.to_thread(daemon.until_up)
                 await small.talk(Order(turns=1))
                 await asyncio.sleep(IDLE_S)
                 resident = daemon.resident_mib

@@ -101,6 +101,7 @@ class Stage:
     async def daemon(self, wheel: Installed, agent: AgentTable, *, group: int = 0) -> AsyncIterator[Side]:
         """The daemon with that group's accounts."""
         async with new_state() as home, running(home, wheel, config_of(self.accounts[group], agent)) as daemon:
+            await asyncio.to_thread(daemon.until_up)
             yield Side(group=group, cpu_s=lambda: daemon.cpu_s, commits=lambda: daemon.commits)
 
     @asynccontextmanager

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-CACHE = Path(tempfile.gettempdir()) / f"frontdesk-bench-wheel-{os.getuid()}"
+OF_THIS_TREE = hashlib.sha256(os.fsencode(ROOT)).hexdigest()[:8]
+CACHE = Path(tempfile.gettempdir()) / f"frontdesk-bench-wheel-{os.getuid()}-{OF_THIS_TREE}"
 MODEL_EXTRA = "openai"
 """Installed with the wheel if the project declares it: the model agents of the benchmark speak OpenAI's API."""
 NOT_BUILT = (".*", "tests", "build", "__pycache__", "*.egg-info")
@@ -63,5 +64,5 @@ def _extra() -> str:
 
 
 def _pip(python: Path, *arguments: str) -> None:
-    command = [python, "-m", "pip", "--disable-pip-version-check", "-qq", *arguments]
+    command: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check", "-qq", *arguments]
     subprocess.run(command, check=True, stdout=sys.stderr, env={**os.environ, "PYTHONWARNINGS": "ignore"})
