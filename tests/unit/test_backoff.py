@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from core.backoff import Backoff, backoff_s
@@ -36,7 +34,7 @@ def test_the_upper_half_of_a_wait_is_left_to_chance() -> None:
     assert [Backoff(clock, Least()).next_s(2, 60), Backoff(clock, Most()).next_s(2, 60)] == [1, 2]
 
 
-def test_success_begins_anew_and_a_short_one_does_not() -> None:
+async def test_success_begins_anew_and_a_short_one_does_not() -> None:
     clock = FakeClock()
     waits = Backoff(clock, Most())
     assert [waits.next_s(), waits.next_s(), waits.next_s()] == [2, 4, 8]
@@ -45,6 +43,6 @@ def test_success_begins_anew_and_a_short_one_does_not() -> None:
     began_s = clock.monotonic()
     assert not waits.worked_since(began_s)
     assert waits.next_s() == 4
-    clock.leap(timedelta(seconds=60))
+    await clock.leap(60.0)
     assert waits.worked_since(began_s)
     assert waits.next_s() == 2
