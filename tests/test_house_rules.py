@@ -19,8 +19,8 @@ PRODUCT: Final = ("bots", "core", "config")
 EVERYTHING: Final = (*PRODUCT, "tests")
 OTHER_TEXT: Final = (".ci", "systemd")
 
-MOST_MODULE_LINES: Final = 400
-MOST_FUNCTION_LINES: Final = 50
+MOST_MODULE_LINES: Final = 500
+MOST_FUNCTION_LINES: Final = 60
 MOST_NESTING: Final = 3
 MOST_PARAMETERS: Final = 6
 
