@@ -21,6 +21,7 @@ from core.agents.registry import DEFAULT, Agents
 from core.agents.speech import Speech
 from core.delivery.outbox import Outbox
 from core.desk.breaker import Breaker
+from core.desk.crash_retries import CrashRetries
 from core.desk.full import FullDisk
 from core.desk.house import DeskRules, House, Manners
 from core.desk.live import Live
@@ -178,6 +179,7 @@ def furnish(
     give_up_s = rules.stale.total_seconds()
     outbox = Outbox(store, bots, clock=clock, random=random, notices=notices, give_up_s=give_up_s)
     gestures = Gestures()
+    agents = agents_of(settings, random.token(32))
     full = FullDisk(bots, notices, gestures)
     porter = Porter(store, clock, random, Reach(bots=bots, outbox=outbox, full=full), bounds_of(settings))
     return House(
@@ -187,7 +189,7 @@ def furnish(
         notices=notices,
         bots=bots,
         outbox=outbox,
-        agents=agents_of(settings, random.token(32)),
+        agents=agents,
         cache=AgentCache(
             most=settings.cache.agents,
             most_bytes=settings.cache.history_mib * MIB,
@@ -196,6 +198,7 @@ def furnish(
         live=Live(),
         full=full,
         slots=Slots(settings.desk.max_turns),
+        retries=CrashRetries(store, clock, agents.loaded),
         pulse=Pulse(clock),
         access=access_of(settings, bots),
         policies=SettingsPolicies(settings),

@@ -239,6 +239,7 @@ class Daemon:
         await asyncio.wait({drain, hurry}, return_when=asyncio.FIRST_COMPLETED)
         drain.cancel()
         hurry.cancel()
+        await desk.mark_stopped()
 
     def _lose(self) -> None:
         """Another daemon owns the store now: whatever runs here can write nothing any more."""

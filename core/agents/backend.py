@@ -136,6 +136,12 @@ class ModelBackend:
             self._ferry = Ferry(asyncio.get_running_loop(), self._loop)
         return engine, self._ferry
 
+    async def loaded(self) -> None:
+        """Return once the engine is there, or could not be made."""
+        self.warm()
+        if self._ready is not None:
+            await asyncio.wait([self._ready])
+
     async def adopt(self, agents: Sequence[Configured]) -> None:
         """Another configuration holds from now on; turns that run end as they began."""
         self._agents = agents

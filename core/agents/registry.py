@@ -128,6 +128,11 @@ class Agents:
         if self.models is not None:
             self.models.warm()
 
+    async def loaded(self) -> None:
+        """Return once what models need is loaded, or could not be."""
+        if self.models is not None:
+            await self.models.loaded()
+
     async def tidy(self) -> None:
         """Let go of what nobody needed for a while."""
         if self.models is not None:

@@ -108,7 +108,7 @@ def going_on(tx: Tx, row: Waiting) -> GoingOn | None:
 def begin(tx: Tx, found: GoingOn, row: Waiting, turn: TurnId, now: datetime) -> Turn:
     """Another turn, with the rows of the first one; the one that lets it go on has done its work."""
     turns.close(tx, found.turn.id, Outcome.DONE, now, found.turn.usage)
-    further = replace(found.turn, id=turn, state=turns.RUNNING, attempt=1, opened_at=now, usage={})
+    further = replace(found.turn, id=turn, state=turns.RUNNING, attempt=1, retry=None, opened_at=now, usage={})
     turns.start(tx, further)
     inbox.move(tx, found.turn.id, further.id)
     inbox.finish(tx, row.id, Fate.MERGED, now, further.id)

@@ -20,7 +20,7 @@ from core.desk.router import Router
 from core.errors import StoreError, StoreFull
 from core.faultpoints import faultpoint
 from core.ports import Choice, CommandHelp, Haunt, Health, Principal
-from core.store import conversations, facts, inbox
+from core.store import conversations, facts, inbox, processes
 from core.store.conversations import ConversationId
 from core.store.inbox import Kept, Lane
 from core.vocabulary import (
@@ -227,6 +227,14 @@ class Desk:
         while self._moving() and clock.monotonic() < deadline:
             await clock.sleep(0.01)
 
+    async def mark_stopped(self) -> None:
+        """What still runs, after draining, goes on in the next process as if nothing had happened."""
+        reading = self._house.porter.reading
+        try:
+            await self._house.store.write(lambda tx: processes.stop(tx, reading))
+        except StoreError as fault:
+            self._house.store.faults.met("stop_not_marked", fault, self._house.clock.monotonic())
+
     async def close(self) -> None:
         """Stop all work where it is; the next start settles it."""
         self._closed = True
@@ -235,6 +243,7 @@ class Desk:
         await self._instants.close()
         await self._house.voices.close()
         await self.router.close()
+        self._house.retries.close()
         await self._house.gestures.close()  # until here somebody may still ask for one
         await self._house.outbox.close()
         await self._house.pulse.close()

@@ -21,6 +21,7 @@ from core.vocabulary import Address, BotName, ChatId, ChatKind, UserId
 
 if TYPE_CHECKING:
     from core.desk.breaker import Breaker
+    from core.desk.crash_retries import CrashRetries
     from core.desk.full import FullDisk
     from core.desk.live import Live
     from core.desk.manners import Gestures
@@ -93,6 +94,7 @@ class House:
     live: Live
     full: FullDisk
     slots: Slots
+    retries: CrashRetries
     pulse: Pulse
     access: AccessRules
     policies: Policies

@@ -19,6 +19,7 @@ from core.desk.consent import GO_ON
 from core.desk.house import House
 from core.desk.owner import Owner, Unfinished, rows_of
 from core.desk.permission import reach
+from core.desk.retry_queue import Place
 from core.desk.tray import Tray
 from core.errors import FenceLost, StoreError, StoreFull, StoreUncertain
 from core.store.conversations import ConversationId
@@ -45,6 +46,8 @@ class Mailbox:
         self._house = house
         self._gone = gone
         self._unfinished: Unfinished | None = None
+        self._retry: Place | None = None
+        """Of the turn that ran when the process died."""
         self._seen: frozenset[RowId] = frozenset()
         """What was here before the turn was opened; the rest came while it runs."""
         self._interrupting = False
@@ -85,6 +88,8 @@ class Mailbox:
         """First of all, the turn that the last process did not finish: taking it up made its taker the owner."""
         self.owner.fence = unfinished.admitted.conversation.fence
         self._unfinished = unfinished
+        if unfinished.admitted.turn.retry is not None:
+            self._retry = self._house.retries.join(unfinished.admitted.turn, self._wake.set)
         self._wake.set()
 
     def turn_over(self) -> None:
@@ -131,6 +136,7 @@ class Mailbox:
             self.lost = True
         finally:
             self._give_back_slot()
+            self._leave_retries()
             self._tray.close()
             self._gone(self)
 
@@ -256,6 +262,8 @@ class Mailbox:
         self._drop(done.closed)
         if not done.live_on:
             self._drop({ref.id})
+        if self.owner.turn is None and self._unfinished is None:
+            self._leave_retries()
         if self.owner.turn is None and (had_turn or not self._tray.waiting):
             self._give_back_slot()
         for row in done.opened:
@@ -325,7 +333,12 @@ class Mailbox:
         return min(patience - self._tray.age_s(run[-1]), coalesce.MOST_WAIT_S - self._tray.age_s(run[0]))
 
     async def _go_on(self, unfinished: Unfinished) -> None:
-        if await self._slot():
+        retry = self._retry
+        if retry is not None and not retry.called:
+            await self._sleep()
+        elif await self._slot():
+            if retry is not None:
+                await self._house.retries.count(retry)
             await self.owner.go_on(unfinished, self)
             self._unfinished = None
             for ref in [late for late in self._tray.waiting if late.id not in self._seen]:
@@ -334,6 +347,7 @@ class Mailbox:
     async def _close_turn(self) -> None:
         await self.owner.close(carry=self._interrupting and bool(self._tray.waiting))
         self._give_back_slot()
+        self._leave_retries()
 
     async def _slot(self) -> bool:
         """A turn slot is ours. If not, wait for one, or for anything else that comes in."""
@@ -359,3 +373,8 @@ class Mailbox:
         if self._place is not None:
             self._house.slots.leave(self._place)
             self._place = None
+
+    def _leave_retries(self) -> None:
+        if self._retry is not None:
+            self._house.retries.leave(self._retry)
+            self._retry = None

@@ -1,14 +1,15 @@
 """The porter: fetches what messages bring, right after intake, and finds out what is in it.
 
 A message waits for that at its place in the mailbox, without a slot, and commands pass it by. What became of each file
-stands in the message's row before it is admitted; a process that dies meanwhile begins again.
+stands in the message's row before it is admitted; the process after one that died meanwhile begins again. That files
+are read is counted in the row before they are, so that one which kills the process is not read for ever.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +22,7 @@ from core.desk.full import FullDisk
 from core.desk.hands import Hands
 from core.desk.kinds_of_files import picture_type
 from core.desk.reading import text_of
+from core.desk.retry_queue import RetryQueue
 from core.errors import BotError, FloodWait, NotSent, StoreError, StoreFull, Unknown
 from core.faultpoints import faultpoint
 from core.people.names import storable
@@ -44,6 +46,8 @@ LISTENERS, LISTENERS_EACH = 8, 2
 FETCH_S = 120.0
 """All tries to fetch one file, without what passes while others are fetched or its bot is away."""
 READ_S = 30.0
+MOST_READS = 3
+"""In so many processes that died the files of one message are begun to be read."""
 PIECE_BYTES = 256 * 1024
 """What is gathered of a file before it is written: 16 MiB for all that are fetched."""
 PICTURE_BYTES = 5 * 1024 * 1024 * 3 // 4
@@ -84,6 +88,15 @@ class Porter:
         self._readers = Hands(READERS, READERS_EACH)
         self._listeners = Hands(LISTENERS, LISTENERS_EACH)
         self._hurried: dict[RowId, asyncio.Event] = {}
+        self._again = RetryQueue()
+        """Files that were being read when a process died: one at a time, those first that were begun least often."""
+        self._begun: dict[RowId, int] = {}
+        """Rows whose files this process reads or has read, with the number of processes that died of it before."""
+
+    @property
+    def reading(self) -> tuple[RowId, ...]:
+        """Rows that count the present process among those that may die of reading their files."""
+        return tuple(self._begun)
 
     async def carry(self, row: RowId) -> None:
         """See to all files of a row that waits; returns once each is settled, in the row, for better or worse."""
@@ -107,6 +120,7 @@ class Porter:
             tasks = [group.create_task(self._until_settled(waiting, file)) for file in waiting.enclosed.files]
         settled = replace(waiting.enclosed, files=tuple(task.result() for task in tasks))
         await self._insist(row, waiting, lambda: self._store.write(lambda tx: inbox.enclose(tx, row, settled)))
+        self._begun.pop(row, None)
 
     async def _insist(self, row: RowId, waiting: Waiting | None, work: Callable[[], Awaitable[T]]) -> T:
         """Do it again until the store takes it."""
@@ -232,8 +246,7 @@ class Porter:
                 async with self._listeners.free(waiting.conversation):
                     return await self._hear(path, file)
             case FileKind.FILE:
-                async with self._readers.free(waiting.conversation):
-                    return replace(file, text=await self._text(path, file))
+                return replace(file, text=await self._text(waiting, path, file))
             case _:
                 return file
 
@@ -251,7 +264,20 @@ class Porter:
             return replace(file, fault="voice_failed")
         return replace(file, text=heard) if heard else replace(file, fault="voice_empty")
 
-    async def _text(self, path: Path, file: Enclosure) -> str | None:
+    async def _text(self, waiting: Waiting, path: Path, file: Enclosure) -> str | None:
+        """None where there is none, or nobody may look for it any more. Raises `StoreError`."""
+        died = self._begun.get(waiting.id, waiting.reads)
+        if died >= MOST_READS:
+            log.warning("file_not_read_again", row=waiting.id, size=file.size, deaths=died)
+            return None
+        once = self._again.exclusive(died, waiting.id) if died else nullcontext()
+        async with once, self._readers.free(waiting.conversation):
+            if waiting.id not in self._begun:
+                await self._store.write(lambda tx: inbox.reading(tx, waiting.id))
+                self._begun[waiting.id] = died
+            return await self._extracted(path, file)
+
+    async def _extracted(self, path: Path, file: Enclosure) -> str | None:
         try:
             return await self._within(READ_S, text_of(path, file.attachment.media_type, file.attachment.name))
         except (TimeoutError, OSError) as why:

@@ -18,7 +18,7 @@ from core.desk.refuse import refuse_stale
 from core.desk.router import Router
 from core.desk.scribe import BREAK
 from core.faultpoints import faultpoint
-from core.store import conversations, deliveries, entries, history, inbox, sessions, turns
+from core.store import conversations, deliveries, entries, history, inbox, processes, sessions, turns
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
 from core.store.entries import Draft, Entry, Kind
@@ -50,10 +50,10 @@ class _Left:
     conversation: ConversationId | None
 
 
-def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, house: House) -> Unfinished | Settled:
+def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, house: House, *, died: bool) -> Unfinished | Settled:
     """Another attempt at a turn whose process died, if nothing of it can have been seen or done; else its honest end.
 
-    The attempt is counted here, before its work; the third death ends it.
+    The third death that it is blamed for ends it.
     """
     say = house.notices.say
     conversation = conversations.own(tx, turn.conversation, None)
@@ -63,13 +63,14 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, house: House) -> 
         outcome=Outcome.INTERRUPTED, notice=say("interrupted"), reference=reference, preview=preview, shown=shown,
         called=True,
     )  # fmt: skip
-    if turn.attempt >= MOST_ATTEMPTS:
+    before, turn = turn, turns.after_death(turn) if died else turn
+    if turn.attempt > MOST_ATTEMPTS:
         poison = replace(ending, outcome=Outcome.FAILED, notice=say("poison", reference=reference))
-        return _settle(tx, turn, poison, now)
+        return _settle(tx, before, poison, now)
     said = next((entry for entry in log_ if entry.seq == turn.user_seq), None)
     if said is None or _acted(log_) or deliveries.of_turn(tx, turn.id):  # without its message: an answered call ran
         return _settle(tx, turn, ending, now)
-    turns.try_again(tx, turn.id)
+    turns.take_up(tx, turn)
     session = sessions.get(tx, turn.session)
     if session.head > turn.user_seq:
         closed = [result_of(call, history.CLOSED_BY_KILL) for call in history.open_calls(log_)]
@@ -127,9 +128,9 @@ async def recover(house: House, router: Router, instant: Callable[[RowId], None]
     Between queueing the first turn and the last row there is no await, so that a command that was accepted for a turn
     is heard before the turn's agent is asked again.
     """
-    unfinished = [
-        found for turn in await house.store.read(turns.running) if (found := await _take_up(house, turn)) is not None
-    ]
+    died = await house.store.write(processes.start)
+    left = await house.store.read(turns.running)
+    unfinished = [found for turn in left if (found := await _take_up(house, turn, died=died)) is not None]
     waiting = await _waiting_rows(house)
     _go_on(router, unfinished)
     for left in waiting:
@@ -142,7 +143,7 @@ async def recover(house: House, router: Router, instant: Callable[[RowId], None]
 async def recover_conversation(house: House, router: Router, conversation: ConversationId) -> None:
     """Take one conversation up anew, after a commit in it that may have happened or not. Raises `StoreError`."""
     turn = await house.store.read(lambda tx: turns.running_in(tx, conversation))
-    unfinished = await _take_up(house, turn) if turn is not None else None
+    unfinished = await _take_up(house, turn, died=False) if turn is not None else None
     waiting = await house.store.read(lambda tx: inbox.pending_in(tx, conversation))
     _go_on(router, [unfinished] if unfinished is not None else [])
     for row in waiting:
@@ -151,10 +152,10 @@ async def recover_conversation(house: House, router: Router, conversation: Conve
         house.outbox.lane(bot, chat, kind).load()
 
 
-async def _take_up(house: House, turn: Turn) -> Unfinished | None:
+async def _take_up(house: House, turn: Turn, *, died: bool) -> Unfinished | None:
     """The turn for another attempt; None if it has been settled."""
     reference, now = house.random.token(8), house.clock.now()
-    found = await house.store.write(lambda tx: take_up(tx, turn, reference, now, house))
+    found = await house.store.write(lambda tx: take_up(tx, turn, reference, now, house, died=died))
     match found:
         case Unfinished():
             return found
@@ -168,7 +169,7 @@ async def _take_up(house: House, turn: Turn) -> Unfinished | None:
 def _go_on(router: Router, unfinished: Sequence[Unfinished]) -> None:
     for one in unfinished:
         turn = one.admitted.turn
-        log.warning("turn_again", turn=turn.id, attempt=turn.attempt + 1)
+        log.warning("turn_again", turn=turn.id, attempt=turn.attempt, retry=turn.retry)
         router.go_on(turn.conversation, one)
 
 

@@ -183,7 +183,7 @@ def _queues(sources: Sources, stored: Depths | None) -> Iterator[Metric]:
     house, router = sources.house, sources.desk.router
     going = GaugeMetricFamily("frontdesk_turns_open", "Turns that are not over, by what they do.", labels=["state"])
     going.add_metric(["running"], router.running)
-    going.add_metric(["waiting"], house.slots.waiting)
+    going.add_metric(["waiting"], house.slots.waiting + house.retries.waiting)
     yield _gauge("frontdesk_turn_slots", "Turns that may run at once.", house.slots.most)
     yield _gauge("frontdesk_mailboxes", "Conversations that have something to do.", len(router))
     if stored is not None:

@@ -66,8 +66,8 @@ class DaemonStatus:
                 for bot in self._health.states.values()
             ],
             "turns": {
-                "running": open_turns.get("running", 0),
-                "waiting": house.slots.waiting,
+                "running": open_turns.get("running", 0) - house.retries.waiting,
+                "waiting": house.slots.waiting + house.retries.waiting,
                 "suspended": open_turns.get("suspended", 0),
             },
             "cache": {

@@ -87,6 +87,8 @@ class Waiting:
     received_at: datetime
     tools: str = ""
     enclosed: Enclosed = NOTHING
+    reads: int = 0
+    """In how many processes its files began to be read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -172,6 +174,8 @@ _EDIT = Sql(
     .values(text=text("to_text"))
 )
 _ENCLOSE = Sql(update(inbox).where(_i.id == integer("row"), _i.state == "pending").values(enclosed=text("to_enclosed")))
+_READ = Sql(update(inbox).where(_i.id == integer("row"), _i.state == "pending").values(reads=_i.reads + 1))
+_READ_NOT = Sql(update(inbox).where(_i.id == integer("row"), _i.state == "pending").values(reads=_i.reads - 1))
 _OLD_PENDING = Sql(
     select(inbox)
     .where(_UNDONE, _i.state == "pending", _i.received_at < integer("before"))
@@ -231,6 +235,7 @@ def _waiting(row: Row) -> Waiting:
         received_at=row.time("received_at"),
         tools=row.text_or_none("tools") or "",
         enclosed=enclosures.read(row.text_or_none("enclosed")),
+        reads=row.integer("reads"),
     )
 
 
@@ -384,6 +389,16 @@ def enclose(tx: Tx, row: RowId, enclosed: Enclosed) -> bool:
     waits = tx.run(_ENCLOSE, row=row, to_enclosed=enclosures.written(enclosed)) == 1
     faultpoint("attachments.written", row)
     return waits
+
+
+def reading(tx: Tx, row: RowId) -> None:
+    """This process is about to read the row's files, for the first time."""
+    tx.run(_READ, row=row)
+
+
+def reading_stopped(tx: Tx, row: RowId) -> None:
+    """This process ends without having died of them."""
+    tx.run(_READ_NOT, row=row)
 
 
 def forget(tx: Tx, before: datetime, most: int) -> int:

@@ -12,6 +12,7 @@ from core.store.conversations import ConversationId, SessionId
 from core.store.remains import Remains
 from core.store.sql import Row, Sql, Tx, count, integer, text
 from core.store.tables import deliveries, inbox, turns
+from core.store.turns import Retry, retry_of
 
 WINDOW = 20_000
 """Rows that one read looks through for what no index finds."""
@@ -50,6 +51,7 @@ class Happened:
     conversation: ConversationId
     state: str
     attempt: int
+    retry: Retry | None
     agent: str
     reference: str | None
     opened_at: datetime
@@ -153,6 +155,7 @@ def _happened(row: Row) -> Happened:
         conversation=ConversationId(row.integer("conversation_id")),
         state=row.text("state"),
         attempt=row.integer("attempt"),
+        retry=retry_of(row),
         agent=row.text("agent"),
         reference=row.text_or_none("reference"),
         opened_at=row.time("opened_at"),

@@ -120,10 +120,12 @@ turns = Table(
     Column("reference", Text),
     Column("opened_at", BigInteger, nullable=False),
     Column("closed_at", BigInteger),
+    Column("retry", Text),
     Index("turns_by_session", "session_id", "opened_at"),
     Index("turns_by_author", "author", "opened_at"),
 )
-"""`user_seq`: the seq of the turn's last user entry, where a new attempt rewinds to."""
+"""`user_seq`: the seq of the turn's last user entry, where a new attempt rewinds to.
+`retry`: how it is asked again, see `core.store.turns`."""
 _open_turn = turns.c.state.in_(("running", "suspended"))
 Index("turns_open", turns.c.conversation_id, sqlite_where=_open_turn, postgresql_where=_open_turn)
 _running_turn = turns.c.state == "running"
@@ -184,12 +186,14 @@ inbox = Table(
     Column("done_at", BigInteger),
     Column("tools", Text),
     Column("enclosed", Text),
+    Column("reads", Integer, nullable=False, server_default="0"),
     UniqueConstraint("account", "dedupe"),
     CheckConstraint("(state = 'done') = (fate IS NOT NULL)", name="inbox_fate"),
     sqlite_autoincrement=True,
 )
 """`dedupe`: `m:CHAT:MESSAGE` for a message, `e:EVENT` for anything else. `tools`: what a client brought, as JSON.
-`enclosed`: files and what the message refers to, as JSON."""
+`enclosed`: files and what the message refers to, as JSON. `reads`: in how many processes its files began to be read,
+of those that died or still run."""
 _pending = inbox.c.state == "pending"
 Index("inbox_pending", inbox.c.conversation_id, inbox.c.id, sqlite_where=_pending, postgresql_where=_pending)
 _undone = inbox.c.state != "done"
@@ -393,4 +397,4 @@ checked at commit, so that a transaction which forgets to take it away fails."""
 MIGRATIONS = "schema_version"
 """The table in which Alembic keeps the version."""
 
-SCHEMA = "0004"
+SCHEMA = "0005"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import func, select, update
 
@@ -19,10 +20,23 @@ from core.vocabulary import Address, ChatKind, Outcome, TurnId
 RUNNING = "running"
 
 
+class Retry(StrEnum):
+    """How a turn that ran when a process died is asked again (`core.desk.crash_retries`)."""
+
+    WAITING = "waiting"
+    """It waits to be asked again, beside others that were asked before it."""
+    WAITING_ALONE = "waiting_alone"
+    """It waits to be asked again while no other such turn runs."""
+    SHARED = "shared"
+    """It was asked while others of these turns ran: the death of this process counts against none."""
+    ALONE = "alone"
+    """It was asked while no other such turn ran: the death of this process counts against it."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """`state` is running or an `Outcome`. `user_seq` is the seq of its last user entry. `attempt` counts from 1 and is
-    raised before the work, so that the death of the process can't repeat it for ever."""
+    """`state` is running or an `Outcome`. `user_seq` is the seq of its last user entry. `attempt` counts
+    the deaths of processes that it was blamed for, from 1. `retry` is None unless a process died while it ran."""
 
     id: TurnId
     conversation: ConversationId
@@ -36,6 +50,7 @@ class Turn:
     agent: str
     opened_at: datetime
     usage: Mapping[str, int] = field(default_factory=dict)
+    retry: Retry | None = None
 
 
 _t = turns.c
@@ -55,7 +70,10 @@ _CLOSE = Sql(
     .where(_t.id == text("row"))
     .values(state=text("to"), closed_at=integer("at"), usage=text("used"), reference=text("ref"))
 )
-_ATTEMPT = Sql(update(turns).where(_t.id == text("row")).values(attempt=_t.attempt + 1))
+_TAKE_UP = Sql(update(turns).where(_t.id == text("row")).values(attempt=integer("n"), retry=text("to")))
+_RETRY = Sql(update(turns).where(_t.id == text("row")).values(retry=text("to")))
+_RETRY_NEW = Sql(update(turns).where(_t.state == RUNNING, _t.retry.is_(None)).values(retry=text("to")))
+_RETRY_ON = Sql(update(turns).where(_t.state == RUNNING, _t.retry.in_(("shared", "alone"))).values(retry=text("to")))
 _STEERED = Sql(update(turns).where(_t.id == text("row")).values(user_seq=integer("seq")))
 _COUNTS = Sql(
     select(_t.state, func.count().label("n")).where(_t.state.in_(("running", "suspended"))).group_by(_t.state)
@@ -69,6 +87,11 @@ _USED = Sql(select(_t.user_seq, _t.usage).where(_t.session_id == text("session")
 _USED_SINCE = Sql(
     select(_t.usage).where(_t.author == text("author"), _t.opened_at >= integer("since"), _t.usage.isnot(None))
 )
+
+
+def retry_of(row: Row) -> Retry | None:
+    retry = row.text_or_none("retry")
+    return None if retry is None else Retry(retry)
 
 
 def _from_row(row: Row) -> Turn:
@@ -85,6 +108,7 @@ def _from_row(row: Row) -> Turn:
         agent=row.text("agent"),
         opened_at=row.time("opened_at"),
         usage=json.loads(row.text_or_none("usage") or "{}"),
+        retry=retry_of(row),
     )
 
 
@@ -143,9 +167,34 @@ def close(tx: Tx, turn: TurnId, outcome: Outcome, at: datetime, usage: Mapping[s
     )  # fmt: skip
 
 
-def try_again(tx: Tx, turn: TurnId) -> None:
-    """Count another attempt, before its work."""
-    tx.run(_ATTEMPT, row=turn)
+def process_died(tx: Tx) -> None:
+    """Every turn that runs is to be asked again. A turn that ran alone counts as asked alone."""
+    alone = counts(tx).get(RUNNING, 0) == 1
+    tx.run(_RETRY_NEW, to=Retry.ALONE if alone else Retry.WAITING)
+
+
+def process_stopped(tx: Tx) -> None:
+    """The process was told to end: no turn that was asked again is to blame for that."""
+    tx.run(_RETRY_ON, to=Retry.WAITING)
+
+
+def after_death(turn: Turn) -> Turn:
+    """As it is to be asked again by the process after the one that died."""
+    if turn.retry in (None, Retry.WAITING):
+        return turn
+    return replace(turn, attempt=turn.attempt + (turn.retry is Retry.ALONE), retry=Retry.WAITING_ALONE)
+
+
+def take_up(tx: Tx, turn: Turn) -> None:
+    """Store its attempt, and how it is asked again."""
+    tx.run(_TAKE_UP, row=turn.id, n=turn.attempt, to=turn.retry)
+
+
+def ask_again(tx: Tx, turn: str, beside: Sequence[str]) -> None:
+    """The turn's agent is about to be asked, while others run that were asked again before it."""
+    tx.run(_RETRY, row=turn, to=Retry.SHARED if beside else Retry.ALONE)
+    for other in beside:
+        tx.run(_RETRY, row=other, to=Retry.SHARED)
 
 
 def steered(tx: Tx, turn: TurnId, seq: int) -> None:

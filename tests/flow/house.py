@@ -182,6 +182,12 @@ class House:
             bot.reborn()
         await asyncio.sleep(0)
 
+    async def stop(self) -> None:
+        """The process is told to end, and what runs does not end by itself."""
+        self.desk.stop_intake()
+        await self.desk.mark_stopped()
+        await self.die()
+
     async def restart(self, *, settle: bool = True) -> None:
         """Killed, and started again."""
         await self.die()

@@ -13,6 +13,7 @@ from core.desk.consent import GO_ON
 from core.desk.restored import RESTORED
 from core.store.lookups import Happened, Received, Sent
 from core.store.sessions import Session
+from core.store.turns import Retry
 
 _IGNORED = {
     "bot": "another bot sent it, and bots are not answered (`allow_bots` is off, or it did not mention this one)",
@@ -112,7 +113,7 @@ def message(row: Received, around: Around) -> str:
 def _became(row: Received, around: Around) -> str:
     match row.fate:
         case None if row.state == "taken":
-            return f"is with turn {row.turn}, which {_ended(around.turn.state) if around.turn else 'is not there'}"
+            return f"is with turn {row.turn}, which {_going(around.turn) if around.turn else 'is not there'}"
         case None:
             return "waits for its turn"
         case "answered":
@@ -133,6 +134,14 @@ def _became(row: Received, around: Around) -> str:
             return "had waited for longer than [desk] stale_hours, so it was not acted on; the chat was told"
         case other:
             return f"ended as {other}"
+
+
+def _going(one: Happened) -> str:
+    if one.state == "running" and one.retry in (Retry.WAITING, Retry.WAITING_ALONE):
+        return (
+            "waits to be tried again: the desk was killed while it ran, and what ran then is tried one after the other"
+        )
+    return _ended(one.state)
 
 
 def _ended(state: str, *, unsent: bool = False) -> str:
@@ -199,7 +208,7 @@ def turn(one: Happened, key: str) -> str:
     until = f" until {at(one.closed_at)}" if one.closed_at is not None else ""
     return (
         f"Turn {one.id} in {key}, session {one.session}, agent {one.agent}, from {at(one.opened_at)}{until}, "
-        f"{_TURN.get(one.state, one.state)}{attempts}{reference}."
+        f"{_going(one)}{attempts}{reference}."
     )
 
 
