@@ -129,8 +129,8 @@ async def recover(house: House, router: Router, instant: Callable[[RowId], None]
     is heard before the turn's agent is asked again.
     """
     died = await house.store.write(processes.start)
-    left = await house.store.read(turns.running)
-    unfinished = [found for turn in left if (found := await _take_up(house, turn, died=died)) is not None]
+    ran = await house.store.read(turns.running)
+    unfinished = [found for turn in ran if (found := await _take_up(house, turn, died=died)) is not None]
     waiting = await _waiting_rows(house)
     _go_on(router, unfinished)
     for left in waiting:
