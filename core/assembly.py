@@ -198,7 +198,7 @@ def furnish(
         live=Live(),
         full=full,
         slots=Slots(settings.desk.max_turns),
-        retries=CrashRetries(store, clock, agents.loaded),
+        retries=CrashRetries(store, clock, agents.loaded, outbox.all_up),
         pulse=Pulse(clock),
         access=access_of(settings, bots),
         policies=SettingsPolicies(settings),

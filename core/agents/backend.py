@@ -138,6 +138,7 @@ class ModelBackend:
 
     async def loaded(self) -> None:
         """Return once the engine is there, or could not be made."""
+        faultpoint("sdk.awaited")
         self.warm()
         if self._ready is not None:
             await asyncio.wait([self._ready])

@@ -166,6 +166,11 @@ class Outbox:
                 self.hold(bot)  # until somebody configures it, and it is up
             await self.workshop.held[bot].wait()
 
+    async def all_up(self) -> None:
+        """Return once every bot is."""
+        for bot in list(self._bots):
+            await self.up(bot)
+
     async def at_rest(self, bot: BotName) -> None:
         """Return once nothing of this bot's is on its way to the platform; for a bot that is held."""
         for lane in [lane for lane in self._lanes.values() if lane.bot == bot]:

@@ -22,15 +22,24 @@ PASSES_S = 2.0
 shared, or that it was blamed for, it holds the next turn up until it has ended: `turn_timeout_s` at most."""
 
 
+STARTS_S = 10.0
+"""How long bots that are not up yet are waited for."""
+
+
 class CrashRetries:
     """Lives on the main loop."""
 
-    def __init__(self, store: Store, clock: Clock, loaded: Callable[[], Awaitable[None]]) -> None:
-        """`loaded` returns once agents can be asked: what they load counts against no turn."""
+    def __init__(
+        self, store: Store, clock: Clock, loaded: Callable[[], Awaitable[None]], up: Callable[[], Awaitable[object]]
+    ) -> None:
+        """`loaded` returns once agents can be asked, `up` once all bots are up: a death before that counts against no
+        turn."""
         self._store = store
         self._clock = clock
         self._loaded = loaded
+        self._up = up
         self._queue = RetryQueue()
+        self._started: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -49,8 +58,19 @@ class CrashRetries:
         return place
 
     async def _call_next(self) -> None:
-        await self._loaded()
+        if self._started is None:
+            self._started = asyncio.create_task(self._start(), name="crash retries start")
+        await asyncio.wait([self._started])
         self._queue.call_next()
+
+    async def _start(self) -> None:
+        await self._loaded()
+        either = [asyncio.ensure_future(self._up()), asyncio.ensure_future(self._clock.sleep(STARTS_S))]
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in either:
+                one.cancel()
 
     async def count(self, place: Place) -> None:
         """Store whom a death is to count against from now on: this turn, or nobody while others of these turns run.
@@ -77,5 +97,5 @@ class CrashRetries:
 
     def close(self) -> None:
         """The process ends: nothing more is asked."""
-        for task in self._tasks:
+        for task in (*self._tasks, *filter(None, [self._started])):
             task.cancel()

@@ -275,6 +275,7 @@ class Porter:
             if waiting.id not in self._begun:
                 await self._store.write(lambda tx: inbox.reading(tx, waiting.id))
                 self._begun[waiting.id] = died
+            faultpoint("extraction.begun", file.attachment.name)
             return await self._extracted(path, file)
 
     async def _extracted(self, path: Path, file: Enclosure) -> str | None:

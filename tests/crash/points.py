@@ -58,6 +58,10 @@ def _part(role: str, number: int | None, posted: Any) -> Hashable | None:
     return int(posted.id) if posted.role == role and number in (None, posted.part) else None
 
 
+def _poison(name: str) -> Hashable | None:
+    return name if "poison" in name else None
+
+
 def _with_files(posted: Any) -> Hashable | None:
     return int(posted.id) if posted.files else None
 
@@ -77,6 +81,7 @@ POINTS: Final[dict[str, Which]] = {
     "transcription.begun": _each,
     "transcription.received": _each,
     "attachments.written": _first,
+    "extraction.begun:poison": _poison,
     "admission.begun": _each,
     # commands
     "command.accepted:reset": partial(_command, "reset"),

@@ -7,7 +7,7 @@ Every run adds the line "run MARK" to the journal, every use of the tool "tool M
     slow    words, a quarter of a second  crawl   more words, 1.2 s: shown, then edited while it grows
     tool    a call that writes            look    a call that only reads, and says so
     work    slow, then a call that writes
-    hold    words, and then never an end
+    hold    words, and then never an end          die     kills the process at once
     count   how many characters the message has, and nothing of it
     mass    the same after two seconds, in which more may come
     shrink  the first time a fast answer that goes on as crawl does, then only what it began with
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
@@ -51,6 +52,8 @@ class CrashAgent:
             return
         again = f"run {mark}" in self._noted()
         self._note("run", mark)
+        if kind == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
         if kind in ("tool", "look"):
             await self._use_tool(turn, mark, read_only=kind == "look")
         yield TextDelta(text=f"{opening(mark)} ")
