@@ -9,13 +9,14 @@ A server of one's own in local mode tells where on its disk a file lies
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Final
 from urllib.parse import quote
 
+import aiohttp
 from telegram import error as sdk
 
 from bots.telegram.api import call
@@ -108,13 +109,19 @@ async def _from_disk(opened: IO[bytes]) -> AsyncGenerator[bytes, None]:
 
 
 async def _from_web(line: Line, address: str) -> AsyncGenerator[bytes, None]:
+    with _in_our_words(line.files):
+        async with line.files.get(address, headers=_AS_IT_IS, allow_redirects=False) as answer:
+            _check(answer.status)
+            async for piece in answer.content.iter_chunked(_PIECE):
+                yield piece
+
+
+@contextmanager
+def _in_our_words(files: aiohttp.ClientSession) -> Iterator[None]:
     try:
-        with in_terms_of_the_sdk(line.files):
-            async with line.files.get(address, headers=_AS_IT_IS, allow_redirects=False) as answer:
-                _check(answer.status)
-                async for piece in answer.content.iter_chunked(_PIECE):
-                    yield piece
-    except sdk.NetworkError as error:
+        with in_terms_of_the_sdk(files):
+            yield
+    except sdk.NetworkError as error:  # to ask is no harm
         raise NotSent(f"{_LATER} ({error})") from None
 
 

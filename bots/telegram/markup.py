@@ -9,7 +9,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.common.normalize_url import normalizeLink
@@ -21,10 +20,9 @@ from bots.telegram.spoiler import spoiler_bars
 from bots.telegram.table import grid, surplus
 from core.delivery.split import is_blank, split, utf16_units, whole_characters
 
-LIMIT_UTF16: Final[int] = MessageLimit.MAX_TEXT_LENGTH
+LIMIT_UTF16: int = MessageLimit.MAX_TEXT_LENGTH
 """Length of a message's text in UTF-16 code units after entities."""
-
-ENTITIES_PER_MESSAGE: Final[int] = MessageLimit.MESSAGE_ENTITIES
+ENTITIES_PER_MESSAGE: int = MessageLimit.MESSAGE_ENTITIES
 """Entities beyond this many are ignored by Telegram."""
 
 # Targets that Telegram takes; one that it refuses would cost the whole message its entities. tg://user pings somebody.
