@@ -85,6 +85,8 @@ class Preview:
         self._changed = asyncio.Event()
         self._stage = _Stage.WAITING
         self._task: asyncio.Task[None] | None = None
+        self._beginning: asyncio.Task[None] | None = None
+        """The task, if it had sent nothing yet when the answer was complete."""
 
     @property
     def started(self) -> bool:
@@ -101,23 +103,27 @@ class Preview:
 
     def show(self) -> None:
         """The answer has grown."""
-        if self._is(_Stage.OVER) and self._task is None:
+        if self._is(_Stage.OVER):
             return
         self._changed.set()
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name="preview")
 
-    async def close(self) -> Posted | None:
-        """No more edits; the preview's row, if one was committed. Waits for a first send that is under way, since its
-        id is needed; an edit that is under way keeps the lane until it has ended."""
-        task, stage = self._task, self._stage
+    def end(self) -> None:
+        """The answer is complete: what still waits to be shown is dropped."""
+        if self._stage in (_Stage.WAITING, _Stage.SENDING):
+            self._beginning = self._task
+        if self._is(_Stage.WAITING) and self._task is not None:
+            self._task.cancel()
         self._stage = _Stage.OVER
         self._changed.set()
-        if task is not None:
-            if stage is _Stage.WAITING:
-                task.cancel()
-            if stage in (_Stage.WAITING, _Stage.SENDING):
-                await asyncio.gather(task, return_exceptions=True)
+
+    async def close(self) -> Posted | None:
+        """The preview's row, if one was committed. Waits for a first send that is under way, since its id is needed; an
+        edit that is under way keeps the lane until it has ended."""
+        self.end()
+        if self._beginning is not None:
+            await asyncio.gather(self._beginning, return_exceptions=True)
         self._task = None
         return None if self._row is None else self._workshop.doubted(self._row)
 

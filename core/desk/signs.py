@@ -14,8 +14,9 @@ from core.vocabulary import Address
 
 log = structlog.get_logger("frontdesk.turn")
 
-TYPING_AFTER_S = 0.3
-"""An answer that comes faster needs no typing sign."""
+NOTHING_SHOWN_S = 0.4
+"""An answer that is complete within this time of its turn's start needs no typing sign and no preview: nobody would
+see them."""
 WORK_AFTER_S = 1.0
 """A tool that ends sooner needs no message of its own before the first word."""
 
@@ -23,9 +24,8 @@ WORK_AFTER_S = 1.0
 class Signs:
     """Of one turn. `look` is called with every beat and never waits."""
 
-    def __init__(self, turn: Turn, begun_s: float) -> None:
+    def __init__(self, turn: Turn) -> None:
         self._address = replace(turn.address, reply_to=None)
-        self._begun_s = begun_s
         self._typed_s = float("-inf")
         self._doing = ""
         self._working_s: float | None = None
@@ -33,7 +33,7 @@ class Signs:
 
     def look(self, bot: Bot, doing: str, now: float) -> None:
         """`doing`: the tools that run, in plain words."""
-        if now - self._begun_s < TYPING_AFTER_S or (self._task is not None and not self._task.done()):
+        if self._task is not None and not self._task.done():
             return
         every = bot.capabilities.typing_interval_s
         if isinstance(bot, ShowsWork) and doing != self._doing:

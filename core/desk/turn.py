@@ -24,11 +24,12 @@ from core.desk.offering import Choice, Offered
 from core.desk.pulse import BEAT_S
 from core.desk.record import Ending
 from core.desk.scribe import Listener, Scribe
-from core.desk.signs import Signs
+from core.desk.signs import NOTHING_SHOWN_S, Signs
 from core.desk.turn_desk import TurnDesk
 from core.errors import AgentError, FenceLost
 from core.faultpoints import faultpoint
 from core.people.names import storable
+from core.ports import Bot
 from core.store import deliveries, history, turns
 from core.store.buttons import Action
 from core.store.consents import Ask, ConsentId, Waits
@@ -81,7 +82,7 @@ class RunningTurn:
         self._asked_s = house.clock.monotonic()
         self._timeout_s = house.rules.turn_timeout_s
         self._text_s: float | None = None
-        self._signs = Signs(self.turn, self._asked_s)
+        self._signs = Signs(self.turn)
         self._lane = house.outbox.lane(self.turn.address.bot, self.turn.address.chat, self.turn.kind).lease()
         self._preview = Preview(house.outbox.workshop, self._lane, _beginning(house, admitted), self._scribe, inherited)
         self._shows = self._preview.possible
@@ -95,6 +96,8 @@ class RunningTurn:
             log.warning("agent_ended_late", turn=self.id)
         if not self.over:
             self.over = True
+            self._signs.stop()
+            self._preview.end()
             self._listener.turn_over()
 
     # what the agent sees
@@ -250,14 +253,19 @@ class RunningTurn:
             log.error("agent_does_not_stop", turn=self.id)
             self._end()
         bot = self._house.bots.get(self.turn.address.bot)
-        if bot is None:
-            return
+        if bot is not None and not self.over:
+            self._show(bot, now)
+
+    def _show(self, bot: Bot, now: float) -> None:
         doing = self._scribe.doing
+        works_long = self._signs.works_long(bot, doing, now)  # counts from the first look
+        if now - self._asked_s < NOTHING_SHOWN_S:
+            return
         speaks = self._text_s is not None and now - self._text_s >= BEAT_S
-        if self._shows and not self._preview.started and (self._signs.works_long(bot, doing, now) or speaks):
+        if self._shows and not self._preview.started and (works_long or speaks):
             self._preview.show()
         pace = self._lane.pace
-        if not self.over and pace is not None and not pace.blocked(now):
+        if pace is not None and not pace.blocked(now):
             self._signs.look(bot, doing, now)
 
     def stop(self) -> None:
@@ -275,7 +283,7 @@ class RunningTurn:
         self.admitted = replace(self.admitted, turn=there)
         self._desk.move(there)
         self._signs.stop()
-        self._signs = Signs(there, self._asked_s)
+        self._signs = Signs(there)
         lane, self._lane = self._lane, self._house.outbox.lane(there.address.bot, moved.to, there.kind).lease()
         self._preview.move(self._lane, _beginning(self._house, self.admitted))
         lane.let_go()
