@@ -61,7 +61,7 @@ async def test_one_that_takes_longer_is_shown_from_then_on(furnish: Furnish, mak
     await house.say("go")
     await house.advance(NOTHING_SHOWN_S - BEAT_S / 2)
     assert (house.seen(), signs(house)) == ([], 0)
-    await house.advance(BEAT_S)
+    await house.advance(2 * BEAT_S)
     assert house.bot.typed == [ChatId("7")]
     assert isinstance(house.bot, ButtonBot) or house.seen() == ["one"]
     assert not isinstance(house.bot, ButtonBot) or [text for _, text in house.bot.drafts] == ["one"]
@@ -133,18 +133,26 @@ async def test_what_waits_for_its_pace_is_dropped_once_the_answer_is_complete(
 
 async def test_an_edit_that_is_on_its_way_is_followed_by_the_answer_alone(furnish: Furnish) -> None:
     house = await furnish(GrowingBot())
-    speaks_on(house)
+
+    async def script(turn: TurnContext) -> AsyncIterator[AgentEvent]:
+        for word in ("one", " two", " three"):
+            yield TextDelta(text=word)
+            await house.stage.gate(word).wait()
+
+    house.stage.on("go", script)
     await house.say("go")
     await house.advance(0.5)
-    under_way = Fault(gate=asyncio.Event())
+    release = asyncio.Event()
+    under_way = Fault(gate=release)
     house.bot.fail("7", under_way)
-    house.stage.gate("more").set()
+    house.stage.gate("one").set()
     await house.advance(1.5)
     assert under_way.reached.is_set()
-    assert under_way.gate is not None
-    house.stage.gate("end").set()
+    for gate in (" two", " three"):
+        house.stage.gate(gate).set()
+        await house.advance(3)
+    release.set()
     await house.advance(3)
-    under_way.gate.set()
-    await house.advance(3)
-    assert house.seen() == ["one two"]
-    assert [verb for verb, _, _ in house.bot.calls] == ["send", "edit"]  # it said all there was
+    assert [(verb, text) for verb, _, text in house.bot.calls] == [
+        ("send", "one"), ("edit", "one two"), ("edit", "one two three"),
+    ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Whole desks on three platforms: for an answer that is there at once the strict servers count one call, and no sign."""
+"""Whole desks on three platforms: for an answer that is there at once the strict servers count one call."""
 
 from __future__ import annotations
 
