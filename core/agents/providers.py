@@ -22,6 +22,7 @@ from core.agents.configured import Configured
 from core.agents.preparation import sent
 from core.agents.tls import context as tls
 from core.agents.transcript import readable, system_of
+from core.agents.transport import AiohttpTransport
 from core.errors import ConfigError
 
 OPENAI = ("openai", "openai-chat", "openai-responses")
@@ -144,11 +145,15 @@ class Providers:
             self._silent.add(configuration.provider)
         key = configuration.key or (NO_KEY if configuration.base_url is not None else None)
         given = {"base_url": configuration.base_url, "api_key": key, "http_client": client}
-        return made(**{name: value for name, value in given.items() if name in takes and value is not None}), client
+        opened = made(**{name: value for name, value in given.items() if name in takes and value is not None})
+        if client is not None and configuration.provider == "openai":
+            from core.agents.openai_client import lean  # only where OpenAI's SDK is there
+
+            opened = lean(opened, client)
+        return opened, client
 
     def _client(self, configuration: _Configuration) -> httpx2.AsyncClient:
-        limits = httpx2.Limits(max_connections=1000, max_keepalive_connections=100)
-        transport = httpx2.AsyncHTTPTransport(verify=tls(), limits=limits, proxy=configuration.proxy)
+        transport = AiohttpTransport(tls(), configuration.proxy)
         timeout = httpx2.Timeout(configuration.silence_s, connect=configuration.connect_s)
         client = create_async_httpx2_client(timeout=timeout, transport=transport)
         hooks = client.event_hooks
