@@ -14,7 +14,7 @@ import pytest
 from core.agents.tls import context
 from core.agents.transport import LARGE_BYTES, AiohttpTransport
 
-Handler = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
+Handler = Callable[[bytes, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -38,7 +38,7 @@ async def serving(handle: Handler) -> AsyncIterator[str]:
     async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         length = next((line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), b":0")
-        await handle(head + await reader.readexactly(int(length.partition(b":")[2])), writer)
+        await handle(head + await reader.readexactly(int(length.partition(b":")[2])), reader, writer)
         writer.close()
 
     async with await asyncio.start_server(meet, "127.0.0.1", limit=4 * LARGE_BYTES) as server:
@@ -66,7 +66,7 @@ async def _read(url: str, *, read_s: float = 30.0) -> tuple[bytes, Exception | N
 
 
 async def test_what_came_before_a_cut_is_given_before_the_error() -> None:
-    async def cut(_: bytes, writer: asyncio.StreamWriter) -> None:
+    async def cut(_: bytes, __: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM + chunk(delta("a")))
         await writer.drain()
         writer.write(chunk(delta("b") + delta("c")))
@@ -80,7 +80,7 @@ async def test_what_came_before_a_cut_is_given_before_the_error() -> None:
 async def test_a_silent_stream_times_out_with_what_came() -> None:
     gone = asyncio.Event()
 
-    async def silent(_: bytes, writer: asyncio.StreamWriter) -> None:
+    async def silent(_: bytes, __: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM + chunk(delta("a") + delta("b")))
         await gone.wait()
 
@@ -100,7 +100,7 @@ async def test_nobody_there_is_a_connect_error() -> None:
 
 @pytest.mark.parametrize("answer", [b"", b"no HTTP at all\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Le"])
 async def test_no_answer_or_none_that_is_one_is_a_protocol_error(answer: bytes) -> None:
-    async def odd(_: bytes, writer: asyncio.StreamWriter) -> None:
+    async def odd(_: bytes, __: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(answer)
 
     async with serving(odd) as url:
@@ -111,7 +111,7 @@ async def test_no_answer_or_none_that_is_one_is_a_protocol_error(answer: bytes) 
 async def test_a_compressed_stream_is_given_as_it_came() -> None:
     packed = gzip.compress(delta("a") + delta("b"))
 
-    async def compressed(_: bytes, writer: asyncio.StreamWriter) -> None:
+    async def compressed(_: bytes, __: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n"
         writer.write(head + f"Content-Length: {len(packed)}\r\n\r\n".encode() + packed)
 
@@ -123,9 +123,9 @@ async def test_a_compressed_stream_is_given_as_it_came() -> None:
 async def test_leaving_a_stream_closes_its_connection() -> None:
     closed = asyncio.Event()
 
-    async def endless(_: bytes, writer: asyncio.StreamWriter) -> None:
+    async def endless(_: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(STREAM + chunk(delta("a")))
-        await writer.wait_closed()
+        await reader.read()
         closed.set()
 
     async with serving(endless) as url, client() as http:
@@ -139,7 +139,7 @@ async def test_leaving_a_stream_closes_its_connection() -> None:
 async def test_the_request_is_the_one_that_was_made() -> None:
     seen: list[bytes] = []
 
-    async def note(request: bytes, writer: asyncio.StreamWriter) -> None:
+    async def note(request: bytes, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen.append(request)
         writer.write(b"HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
 
@@ -159,7 +159,7 @@ async def test_the_request_is_the_one_that_was_made() -> None:
 async def test_a_proxy_gets_its_password_and_the_server_does_not() -> None:
     seen: list[bytes] = []
 
-    async def refuse(request: bytes, writer: asyncio.StreamWriter) -> None:
+    async def refuse(request: bytes, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen.append(request)
         writer.write(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
 

@@ -84,7 +84,7 @@ def _read(event: bytes) -> Told:
     text = ""
     for place, key in _places(data):
         if isinstance(place.get(key), str):
-            text += place.pop(key)
+            text += str(place.pop(key))
     for key in ("sequence_number", "obfuscation"):
         data.pop(key, None)
     return "\n".join(names), json.dumps(data, sort_keys=True), text
