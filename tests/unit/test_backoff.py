@@ -43,6 +43,6 @@ async def test_success_begins_anew_and_a_short_one_does_not() -> None:
     began_s = clock.monotonic()
     assert not waits.worked_since(began_s)
     assert waits.next_s() == 4
-    await clock.leap(60.0)
+    await clock.leap(60)
     assert waits.worked_since(began_s)
     assert waits.next_s() == 2
