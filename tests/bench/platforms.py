@@ -19,7 +19,7 @@ from tests.bench.figures import Figure
 from tests.bench.house import new_state
 from tests.crash.dialogue import Dialogue
 from tests.crash.nursery import Nursery
-from tests.crash.three import NAMES, Crowd, servers, waits_of
+from tests.crash.three import NAMES, Crowd, platforms, waits_of
 
 SHARE: Final = float(os.environ.get("FRONTDESK_BENCH_SHARE", "1"))
 PEOPLE: Final = (120, 120, 60)
@@ -73,10 +73,10 @@ def _spread(steps: Said, chance: random.Random) -> list[float]:
 def _run(crowd: Crowd, chance: random.Random, *, fails: bool) -> Run:
     began = time.monotonic()
     if fails:
-        crowd.doubles.fail(FAILS, TROUBLE)
+        crowd.there.fail(FAILS, TROUBLE)
     said = crowd.talk_for(_steps(crowd, chance), SECONDS * SHARE)
     if fails:
-        crowd.doubles.end(FAILS)
+        crowd.there.end(FAILS)
     crowd.settle_slowly(PATIENCE_S)
     return Run(said=said, took_s=time.monotonic() - began)
 
@@ -84,8 +84,8 @@ def _run(crowd: Crowd, chance: random.Random, *, fails: bool) -> Run:
 def _measured(home: Path) -> tuple[Run, Run, int]:
     """(with all well, with one that fails, rules of the platforms that were broken)."""
     chance = random.Random(0)
-    with Nursery() as nursery, servers(limits=True) as doubles:
-        crowd = Marked(doubles, PEOPLE, home, nursery)
+    with Nursery() as nursery, platforms(limits=True) as there:
+        crowd = Marked(there, PEOPLE, home, nursery)
         with crowd.daemon:
             crowd.daemon.start()
             crowd.until_up()
@@ -93,7 +93,7 @@ def _measured(home: Path) -> tuple[Run, Run, int]:
             crowd.settle_slowly(PATIENCE_S)
             well = _run(crowd, chance, fails=False)
             failing = _run(crowd, chance, fails=True)
-        return well, failing, sum(len(platform.problems) for platform in crowd.platforms)
+        return well, failing, sum(len(platform.violations) for platform in crowd.platforms)
 
 
 def _at(waits_s: Sequence[float], share: float) -> float:

@@ -12,13 +12,17 @@ pytest.register_assert_rewrite(
     "tests.crash.scene", "tests.crash.daemon", "tests.crash.models_scene", "tests.crash.everywhere"
 )
 
-from tests.crash.dialogue import Ahead, Dialogue, Platform  # noqa: E402
+from tests.clock import ShiftedTime  # noqa: E402
+from tests.crash.dialogue import Dialogue  # noqa: E402
 from tests.crash.everywhere import World  # noqa: E402
 from tests.crash.models_scene import Furniture, ModelScene, Open  # noqa: E402
 from tests.crash.nursery import Nursery, shared  # noqa: E402
-from tests.crash.platforms import SLACK_ANSWER_S, Discord, Slack, SlackThreads, discord_server  # noqa: E402
 from tests.crash.posted import SLACK_RETRIES_S, PostedSlack, posted_telegram  # noqa: E402
-from tests.crash.scene import Scene, Stage, Telegram  # noqa: E402  # after the line above
+from tests.crash.scene import Scene, Stage  # noqa: E402  # after the line above
+from tests.drivers.discord import DiscordDriver, discord_server  # noqa: E402
+from tests.drivers.driver import Driver  # noqa: E402
+from tests.drivers.slack import ANSWER_S, SlackDriver, SlackThreads  # noqa: E402
+from tests.drivers.telegram import TelegramDriver  # noqa: E402
 from tests.fakes.models import ThreadedModelServer  # noqa: E402
 from tests.fakes.slack import ThreadedSlackServer  # noqa: E402
 from tests.fakes.telegram import ThreadedTelegramServer  # noqa: E402
@@ -48,25 +52,25 @@ def scene(server: ThreadedTelegramServer, nursery: Nursery, sqlite_template: Pat
 
 
 @contextmanager
-def platform_called(name: str, more: str = "") -> Iterator[Platform]:
+def platform_called(name: str, more: str = "") -> Iterator[Driver]:
     """A double with its account. `more`: further lines of the bot's table."""
-    ahead = Ahead()
+    shifted = ShiftedTime()
     match name:
         case "telegram":
             with ThreadedTelegramServer(limits=None) as telegram:
-                yield Telegram(telegram, more)
+                yield TelegramDriver(telegram, more)
         case "discord":
-            with discord_server(ahead) as discord:
-                yield Discord(discord, ahead, more)
+            with discord_server(shifted) as discord:
+                yield DiscordDriver(discord, more, shifted)
         case "telegram posts":
             with posted_telegram(more or "drafts = false") as posts:
                 yield posts
         case "slack posts":
-            with ThreadedSlackServer(clock=ahead, answer_s=SLACK_ANSWER_S, retries_s=SLACK_RETRIES_S) as slack:
-                yield PostedSlack(slack, ahead, more)
+            with ThreadedSlackServer(clock=shifted, answer_s=ANSWER_S, retries_s=SLACK_RETRIES_S) as slack:
+                yield PostedSlack(slack, more, shifted)
         case _:
-            with ThreadedSlackServer(clock=ahead, answer_s=SLACK_ANSWER_S) as slack:
-                yield (SlackThreads if name == "slack threads" else Slack)(slack, ahead, more)
+            with ThreadedSlackServer(clock=shifted, answer_s=ANSWER_S) as slack:
+                yield (SlackThreads if name == "slack threads" else SlackDriver)(slack, more, shifted)
 
 
 @pytest.fixture
@@ -76,7 +80,7 @@ def stage_on(nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> StageOn
 
     @contextmanager
     def opened(
-        name: str, *more: str, enter: Callable[[Platform], Dialogue] | None = None, kind: type[Stage] = Stage
+        name: str, *more: str, enter: Callable[[Driver], Dialogue] | None = None, kind: type[Stage] = Stage
     ) -> Iterator[Stage]:
         with platform_called(name, "\n".join(more)) as platform:
             platform.without_limits()

@@ -1,33 +1,47 @@
-"""What a scene needs of a platform: people who talk there, and what they see. Each double is led by one `Platform`."""
+"""People who talk with the bot in one place: what was said there, by marks, and what came back."""
 
 from __future__ import annotations
 
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
-from typing import Protocol
+import itertools
+from collections.abc import Sequence
+from typing import Self
 
+from tests.drivers.driver import Driver, Person, Place, Saying
 from tests.fakes.agents_crash import closing, opening
 
-Kept = Collection[tuple[str, str]]
-"""(chat, message) of each message that stands in the inbox, as the store spells them."""
+_NUMBERS = itertools.count(1)
 
 
-class Dialogue(ABC):
-    """Where one person or several talk with the bot: what was said there, and what came back."""
+class Dialogue:
+    """`people` speak in turn. What each says is never taken for one with what was said before."""
 
-    bot: str
-    """As it is configured."""
-    ordered = True
-    """It is one conversation."""
-
-    def __init__(self, place: str, thread: str | None = None) -> None:
-        """As the store spells the chat, and the thread in it."""
+    def __init__(self, driver: Driver, place: Place, people: Sequence[Person]) -> None:
+        self.driver = driver
         self.place = place
-        self.thread = thread
+        self.people = people
         self.said: dict[str, str] = {}
         """The ids of all messages, with the mark of each that is for the agent."""
         self.presses = 0
+        self.sign = f"{driver.name[0]}{next(_NUMBERS)}"
+        """Letters and digits that no other dialogue has."""
+
+    @classmethod
+    def private(cls, driver: Driver, name: str = "Ada") -> Self:
+        """Somebody new."""
+        person = driver.person(name)
+        return cls(driver, driver.direct(person), [person])
+
+    @classmethod
+    def group(cls, driver: Driver, *people: Person) -> Self:
+        return cls(driver, driver.group(people), people)
+
+    @classmethod
+    def threaded(cls, driver: Driver, *people: Person) -> Self:
+        return cls(driver, driver.thread(people), people)
+
+    @property
+    def bot(self) -> str:
+        return self.driver.name
 
     @property
     def marks(self) -> list[str]:
@@ -46,32 +60,46 @@ class Dialogue(ABC):
         self.put(f"{kind} {mark}", mark)
         return mark
 
-    @property
-    @abstractmethod
-    def sign(self) -> str:
-        """Letters and digits that no other dialogue has."""
+    def put(self, text: str, mark: str = "") -> str:
+        """Say anything to the bot; the id of the message. In a thread nobody names it twice."""
+        who = self.people[len(self.said) % len(self.people)]
+        named = not self.place.thread or not self.said
+        message = self.driver.say(self.place, who, Saying(text=text, named=named, apart=True))
+        self.said[message] = mark
+        return message
 
-    @abstractmethod
-    def put(self, text: str, mark: str = "") -> None:
-        """Say anything to the bot."""
+    def bring(self, text: str, mark: str, name: str, content: bytes) -> None:
+        """A file, in private."""
+        message = self.driver.say(self.place, self.people[0], Saying(text=text, files={name: content}))
+        self.said[message] = mark
+
+    def comes_again(self, message: str) -> None:
+        """The platform hands it over once more."""
+        self.driver.tell_again(self.place, message)
 
     @property
-    @abstractmethod
     def texts(self) -> tuple[str, ...]:
         """The bot's messages, as they can be read now."""
+        return tuple(self.driver.plain(one.text) for one in self.driver.shown(self.place))
 
-    @abstractmethod
     def waited_s(self, mark: str) -> float | None:
         """By the platform's clock, from a message to its whole answer's first appearance; None if there is none."""
-
-    @abstractmethod
-    def press(self) -> None:
-        """Press the first button that can be seen. `LookupError` if there is none."""
+        answer = next((one.id for one in self.driver.shown(self.place) if closing(mark) in one.text), None)
+        if answer is None:
+            return None
+        asked = self.driver.seconds_of(self.place, self.message_of(mark))
+        return self.driver.seconds_of(self.place, answer) - asked
 
     @property
-    @abstractmethod
     def buttons(self) -> int:
         """How many buttons can be seen."""
+        return len(self.driver.buttons(self.place))
+
+    def press(self) -> None:
+        """Press the last button that can be seen."""
+        button = self.driver.buttons(self.place)[-1]
+        self.presses += 1
+        self.driver.press(self.place, self.people[0], button)
 
     def count(self, words: str) -> int:
         return sum(text.count(words) for text in self.texts)
@@ -83,49 +111,3 @@ class Dialogue(ABC):
     def begun(self, mark: str) -> int:
         """How many messages hold an answer's beginning."""
         return self.count(opening(mark))
-
-
-class Platform(Protocol):
-    """One double that outlives the daemons, with the account that they use."""
-
-    @property
-    def name(self) -> str:
-        """Of the bot and its platform."""
-
-    @property
-    def table(self) -> str:
-        """The bot's part of the configuration file."""
-
-    @property
-    def keeps(self) -> bool:
-        """Is what somebody says for the first time kept until the bot is there?"""
-
-    def talk(self, name: str) -> Dialogue:
-        """A new person in private."""
-
-    @property
-    def calls(self) -> int:
-        """How many calls the bot has made."""
-
-    def handed_over(self, said: Kept, kept: Callable[[], Kept]) -> bool:
-        """Has the bot all that was said to it? `kept` reads what stands in the store."""
-
-    @property
-    def problems(self) -> tuple[object, ...]:
-        """Every rule of the platform that the bot broke."""
-
-    def without_limits(self) -> None:
-        """A process that starts knows nothing of what was sent a moment ago."""
-
-    def until(self, holds: Callable[[], bool], *, timeout_s: float) -> None:
-        """Until it is so, looked at after every change there. `TimeoutError` else."""
-
-
-class Ahead:
-    """The real time and more: what is said in one go is minutes apart, so that it is never taken for one message."""
-
-    def __init__(self) -> None:
-        self.ahead_s = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self.ahead_s

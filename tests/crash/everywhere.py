@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final
 
 from sqlalchemy import text as verbatim
 
 from core.store.checks import check
 from core.store.sql import Sql
 from tests.crash.daemon import until
-from tests.crash.dialogue import Platform
 from tests.crash.nursery import Nursery
-from tests.crash.platforms import Discord, Slack
-from tests.crash.rooms import DiscordRoom, Room, SlackRoom, TelegramRoom
-from tests.crash.scene import Stage, Telegram
+from tests.crash.rooms import Room
+from tests.crash.scene import Stage
+from tests.drivers.driver import Driver
 from tests.fakes.agents_everywhere import SHELF
 
 EVERYWHERE: Final = ("telegram", "discord", "slack")
@@ -32,60 +30,21 @@ _OPEN: Final = Sql(
     """)
 )
 
-P = TypeVar("P")
-D = TypeVar("D", covariant=True)
-
-
-class Peopled(Protocol[P, D]):
-    """What the three platforms' leaders have in common."""
-
-    def person(self, name: str) -> P: ...
-    def private(self, person: P) -> D: ...
-    def group(self, people: Sequence[P]) -> D: ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rooms:
-    """Ada's and Bob's own chats, and a group of both: there Ada is 0 and Bob is 1."""
-
-    ada: Room
-    bob: Room
-    hall: Room
-
-
-def _rooms_on(platform: Platform) -> Rooms:
-    match platform:
-        case Telegram():
-            return _rooms(platform, lambda talk, people: TelegramRoom(platform, talk, people))
-        case Discord():
-            return _rooms(platform, lambda talk, people: DiscordRoom(platform, talk, people))
-        case Slack():
-            return _rooms(platform, lambda talk, people: SlackRoom(platform, talk, people))
-        case _:
-            raise LookupError(platform)
-
-
-def _rooms(platform: Peopled[P, D], room: Callable[[D, Sequence[P]], Room]) -> Rooms:
-    ada, bob = platform.person("Ada"), platform.person("Bob")
-    return Rooms(
-        ada=room(platform.private(ada), [ada]),
-        bob=room(platform.private(bob), [bob]),
-        hall=room(platform.group([ada, bob]), [ada, bob]),
-    )
-
 
 class World(Stage):
     """A stage on one platform, with an agent that does more than talk."""
 
     backend = "tests.fakes.agents_everywhere:make"
 
-    def __init__(self, platform: Platform, home: Path, nursery: Nursery, more: str = "") -> None:
-        """`more`: further tables of the configuration."""
-        rooms = _rooms_on(platform)
+    def __init__(self, platform: Driver, home: Path, nursery: Nursery, more: str = "") -> None:
+        """`more`: further tables of the configuration. In the hall Ada is 0 and Bob is 1."""
+        both = [platform.person(name) for name in ("Ada", "Bob")]
+        self.ada, self.bob = (Room(platform, platform.direct(one), [one]) for one in both)
+        self.hall = Room(platform, platform.group(both), both)
         super().__init__([platform], home, nursery)
         with self.daemon.config_file.open("a", encoding="utf-8") as config:
             config.write(more)
-        self.platform, self.ada, self.bob, self.hall = platform, rooms.ada, rooms.bob, rooms.hall
+        self.platform = platform
         self.shelf = home / SHELF
         self.shelf.mkdir()
 
@@ -98,11 +57,7 @@ class World(Stage):
     def kill(self) -> None:
         """kill -9; returns when the platform knows."""
         self.daemon.kill()
-        match self.platform:
-            case Slack(server=server):
-                until(lambda: server.connected(0), "Slack knows")
-            case _:
-                pass
+        until(self.platform.gone, "the platform knows")
 
     def _nothing_open(self, but: str) -> bool:
         """A turn that waits for a person is not open."""
@@ -146,7 +101,7 @@ class World(Stage):
     def well(self) -> None:
         """Every rule of the platform was kept, and the store is sound."""
         self.settle()
-        assert self.platform.problems == ()
+        assert self.platform.violations == ()
         with self.daemon.reading() as tx:
             assert check(tx) == []
 

@@ -11,10 +11,11 @@ from typing import Final
 
 import httpx
 
-from tests.crash.dialogue import Ahead
-from tests.crash.platforms import Slack, SlackTalk
-from tests.crash.scene import Telegram
-from tests.fakes.slack import Person, ThreadedSlackServer
+from tests.clock import ShiftedTime
+from tests.drivers.driver import Place
+from tests.drivers.slack import SlackDriver
+from tests.drivers.telegram import TelegramDriver
+from tests.fakes.slack import ThreadedSlackServer
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.fakes.telegram.courier import Courier
 
@@ -36,16 +37,15 @@ def free_port() -> int:
     raise OSError("no free port")
 
 
-class PostedTelegram(Telegram):
+class PostedTelegram(TelegramDriver[ThreadedTelegramServer]):
     """Its updates go to a webhook, again and again until they are taken."""
 
     def __init__(self, server: ThreadedTelegramServer, port: int, more: str) -> None:
-        super().__init__(server, f'{more}\nmode = "webhook"\nwebhook_url = "{ROOT}"')
-        self._port = port
+        super().__init__(server, f"{more}\n[listen]\nport = {port}")
 
     @property
-    def table(self) -> str:
-        return f"{super().table}\n[listen]\nport = {self._port}\n"
+    def account(self) -> Mapping[str, object]:
+        return {**super().account, "mode": "webhook", "webhook_url": ROOT}
 
 
 class _Post:
@@ -83,24 +83,19 @@ def posted_telegram(more: str) -> Iterator[PostedTelegram]:
             server.on_loop(until.aclose())
 
 
-class PostedSlack(Slack):
+class PostedSlack(SlackDriver[ThreadedSlackServer]):
     """Its events go to a request URL, three more times if they are not taken."""
 
-    def __init__(self, server: ThreadedSlackServer, ahead: Ahead, more: str) -> None:
-        super().__init__(server, ahead, more)
-        self._port = free_port()
-        server.use_http(f"http://127.0.0.1:{self._port}/slack/slack")
+    def __init__(self, server: ThreadedSlackServer, more: str, shifted: ShiftedTime) -> None:
+        port = free_port()
+        super().__init__(server, f"{more}\n[listen]\nport = {port}", shifted)
+        server.use_http(f"http://127.0.0.1:{port}/slack/slack")
 
-    def private(self, person: Person) -> SlackTalk:
+    def is_ordered(self, place: Place) -> bool:
         """What is said in one go is posted side by side, and may come in any order."""
-        talk = super().private(person)
-        talk.ordered = False
-        return talk
+        return False
 
     @property
-    def table(self) -> str:
-        account = super().table.replace(
-            f'app_token = "{self.server.bot.app_token}"',
-            f'mode = "http"\nsigning_secret = "{self.server.bot.signing_secret}"',
-        )
-        return f"{account}\n[listen]\nport = {self._port}\n"
+    def account(self) -> Mapping[str, object]:
+        taken = {"mode": "http", "signing_secret": self.server.bot.signing_secret}
+        return {**{name: value for name, value in super().account.items() if name != "app_token"}, **taken}

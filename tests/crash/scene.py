@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import shutil
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,15 +18,16 @@ from core.store.deliveries import UNKNOWN_NOTICE
 from core.store.open import DATABASE_FILE
 from core.store.sql import Row, Sql, Tx
 from tests.crash.daemon import PATIENCE_S, Daemon, until
-from tests.crash.dialogue import Dialogue, Kept, Platform
+from tests.crash.dialogue import Dialogue
 from tests.crash.nursery import Nursery
+from tests.drivers.driver import Driver, Stored
+from tests.drivers.telegram import TelegramDriver
 from tests.fakes.agents_crash import closing
 from tests.fakes.telegram import Chat, ThreadedTelegramServer, User
-from tests.fakes.telegram.markup import callback_values
 
 ROUNDS: Final = int(os.environ.get("FRONTDESK_CRASH_ROUNDS", "3"))
-APART_S: Final = 60
-"""Between the send times of two messages, so that they are never taken for one."""
+NO_DRAFTS: Final = "drafts = false"
+"""A draft leaves nothing to be found after a kill."""
 
 CRASH_AGENT: Final = "tests.fakes.agents_crash:make"
 INTERRUPTED: Final = ENGLISH["interrupted"]
@@ -57,11 +56,11 @@ def open_work(tx: Tx, but: str = "") -> int:
 
 def config(server: ThreadedTelegramServer, home: Path, *, url: str | None = None) -> str:
     """Everybody may talk to the crash agent, and no hour of the day resets anything."""
-    return config_of([Telegram(server)], home, url=url)
+    return config_of([TelegramDriver(server, NO_DRAFTS)], home, url=url)
 
 
 def config_of(
-    platforms: Sequence[Platform], home: Path, *, url: str | None = None, backend: str = CRASH_AGENT
+    platforms: Sequence[Driver], home: Path, *, url: str | None = None, backend: str = CRASH_AGENT
 ) -> str:  # fmt: skip
     """The same with any bots."""
     store = f"[store]\nurl = {json.dumps(url)}\n" if url else ""
@@ -80,132 +79,25 @@ journal = {json.dumps(str(home / "journal"))}
 
 
 class Talk(Dialogue):
-    """One person's private chat on Telegram, or several people's group, or a topic of it."""
+    """One person's private chat on Telegram, in Telegram's words, too."""
 
-    bot = "telegram"
-
-    def __init__(
-        self, server: ThreadedTelegramServer, user: User, chat: Chat, *, more: Sequence[User] = (),
-        topic: int | None = None,
-    ) -> None:  # fmt: skip
-        """`more`: who else speaks, in turn."""
-        super().__init__(str(chat.id), None if topic is None else str(topic))
-        self.server = server
-        self.user = user
-        self.chat = chat
-        self._people = (user, *more)
-        self._topic = topic
+    driver: TelegramDriver[ThreadedTelegramServer]
 
     @property
-    def sign(self) -> str:
-        room = f"g{-self.chat.id % 10_000}" if self.chat.is_group else ""
-        return f"{self.user.id % 10_000}{room}"
+    def server(self) -> ThreadedTelegramServer:
+        return self.driver.server
 
-    def put(self, text: str, mark: str = "") -> None:
-        self.type(text, mark)
+    @property
+    def user(self) -> User:
+        return self.driver.user(self.people[0])
+
+    @property
+    def chat(self) -> Chat:
+        return self.driver.chat(self.place)
 
     def type(self, text: str, mark: str = "") -> int:
         """Anything; the id of the update."""
-        date = int(time.time()) - 40_000 + APART_S * len(self.said)
-        who = self._people[len(self.said) % len(self._people)]
-        words = f"@{self.server.bot.username} {text}" if self.chat.is_group else text
-        if self._topic is None:
-            said = self.server.say(self.chat, who, words, date=date)
-        else:
-            said = self.server.say(self.chat, who, words, date=date, message_thread_id=self._topic)
-        assert said.update_id is not None
-        self.said[str(said.message_id)] = mark
-        return said.update_id
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The bot's messages, as they can be read now."""
-        return self.server.chat(self.chat).bot_texts
-
-    def waited_s(self, mark: str) -> float | None:
-        shown = self.server.chat(self.chat).messages
-        asked = next(one.at for one in shown if str(one.message_id) == self.message_of(mark))
-        return next(
-            (one.at - asked for one in shown if one.sender == self.server.bot and closing(mark) in (one.text or "")),
-            None,
-        )
-
-    @property
-    def _buttons(self) -> list[tuple[int, str]]:
-        shown = (one for one in self.server.chat(self.chat).messages if not one.deleted)
-        return [(one.message_id, data) for one in shown for data in callback_values(one.reply_markup)]
-
-    @property
-    def buttons(self) -> int:
-        return len(self._buttons)
-
-    def press(self) -> None:
-        if not self._buttons:
-            raise LookupError("no button")
-        self.presses += 1
-        self.server.press(self.chat, self.user, *self._buttons[-1])
-
-
-class Telegram:
-    """`Platform`."""
-
-    name: Final = "telegram"
-    keeps: Final = True
-
-    def __init__(self, server: ThreadedTelegramServer, more: str = "drafts = false") -> None:
-        """`more`: further lines of the bot's table. Drafts leave nothing to be found after a kill."""
-        self.server = server
-        self.groups: list[int] = []
-        self._more = more
-        self._numbers = itertools.count(1)
-
-    @property
-    def table(self) -> str:
-        groups = f"groups = {self.groups}\n" if self.groups else ""
-        more = f"{self._more}\n" if self._more else ""
-        return f"""
-[bots.telegram]
-token = "{self.server.token}"
-api_base = "{self.server.url}"
-{groups}{more}"""
-
-    def person(self, name: str) -> User:
-        return self.server.user(name)
-
-    def talk(self, name: str) -> Talk:
-        return self.private(self.person(name))
-
-    def private(self, person: User) -> Talk:
-        return Talk(self.server, person, self.server.private(person))
-
-    def group(self, people: Sequence[User]) -> Talk:
-        return self._talk(self.server.group(f"Room {next(self._numbers)}"), people)
-
-    def threaded(self, people: Sequence[User]) -> Talk:
-        """A topic in a forum of its own."""
-        forum = self.server.group(f"Forum {next(self._numbers)}", forum=True)
-        return self._talk(forum, people, self.server.topic(forum, people[0]))
-
-    def _talk(self, chat: Chat, people: Sequence[User], topic: int | None = None) -> Talk:
-        self.groups.append(chat.id)
-        return Talk(self.server, people[0], chat, more=people[1:], topic=topic)
-
-    @property
-    def calls(self) -> int:
-        return len(self.server.calls)
-
-    def handed_over(self, said: Kept, kept: Callable[[], Kept]) -> bool:
-        return not self.server.unconfirmed
-
-    @property
-    def problems(self) -> tuple[object, ...]:
-        return self.server.violations
-
-    def without_limits(self) -> None:
-        self.server.set_limits(None)
-
-    def until(self, holds: Callable[[], bool], *, timeout_s: float) -> None:
-        self.server.until(holds, timeout_s=timeout_s)
+        return self.driver.update_of(self.place, self.put(text, mark))
 
 
 class Stage:
@@ -214,7 +106,7 @@ class Stage:
     backend = CRASH_AGENT
 
     def __init__(
-        self, platforms: Sequence[Platform], home: Path, nursery: Nursery, *, url: str | None = None
+        self, platforms: Sequence[Driver], home: Path, nursery: Nursery, *, url: str | None = None
     ) -> None:  # fmt: skip
         self.platforms = platforms
         self.nursery = nursery
@@ -224,9 +116,9 @@ class Stage:
     def speak(self, name: str = "Ada") -> Dialogue:
         """A new person in private, on the first platform, who can be heard."""
         platform = self.platforms[0]
-        if not platform.keeps:
+        if not platform.keeps_messages:
             self.daemon.until_bot("up", platform.name)
-        dialogue = platform.talk(name)
+        dialogue = Dialogue.private(platform, name)
         self.dialogues.append(dialogue)
         return dialogue
 
@@ -267,7 +159,7 @@ class Stage:
 
     def settle(self, *, but: Dialogue | None = None, timeout_s: float = PATIENCE_S) -> None:
         """Until all that was said has been taken in, has its fate, and all answers are out; one chat left aside."""
-        aside = but.place if but is not None else ""
+        aside = but.place.chat if but is not None else ""
 
         def settled() -> bool:
             assert self.daemon.lives, f"the daemon has ended: {self.daemon.log[-3000:]}"
@@ -300,13 +192,13 @@ class Stage:
         """Is all that was said durable, as far as the platforms can know?"""
         return all(platform.handed_over(self._said_on(platform), self.kept) for platform in self.platforms)
 
-    def kept(self) -> Kept:
+    def kept(self) -> Stored:
         with self.daemon.reading() as tx:
             return {(row.text("chat"), row.text("message")) for row in tx.all(_KEPT)}
 
-    def _said_on(self, platform: Platform) -> Kept:
+    def _said_on(self, platform: Driver) -> Stored:
         mine = (dialogue for dialogue in self.dialogues if dialogue.bot == platform.name)
-        return {(dialogue.place, message) for dialogue in mine for message in dialogue.said}
+        return {(dialogue.place.chat, message) for dialogue in mine for message in dialogue.said}
 
     def _nothing_open(self, but: str) -> bool:
         with self.daemon.reading() as tx:
@@ -324,7 +216,7 @@ class Stage:
         `fates`: of messages, by mark, that were not answered. `strays`: messages that the store may know nothing of,
         at most, because the process died between a preview's sending and its id.
         """
-        assert [problem for platform in self.platforms for problem in platform.problems] == []
+        assert [problem for platform in self.platforms for problem in platform.violations] == []
         with self.daemon.reading() as tx:
             assert check(tx) == []
             rows, entries, parts = tx.all(_ROWS), tx.all(_SAID), tx.all(_PARTS)
@@ -332,7 +224,7 @@ class Stage:
         self._audit_entries([row.text("text") for row in entries], fates)
         for talk in self.dialogues:
             _audit_order(talk)
-            mine = [row for row in parts if row.text("chat") == talk.place]
+            mine = [row for row in parts if row.text("chat") == talk.place.chat]
             _audit_parts(talk, mine, strays, self.plain)
         assert not {line: n for line, n in self.journal.items() if line.startswith("tool ") and n > 1}
 
@@ -344,7 +236,7 @@ class Stage:
         assert all(row.text_or_none("fate") for row in pressed)
         kept = Counter((row.text("chat"), row.text_or_none("message"), row.text_or_none("fate")) for row in rows)
         said = Counter(
-            (talk.place, message, fates.get(talk.mark_of(message), "answered"))
+            (talk.place.chat, message, fates.get(talk.mark_of(message), "answered"))
             for talk in self.dialogues
             for message in talk.said
         )
@@ -360,13 +252,12 @@ class Scene(Stage):
     """On Telegram alone."""
 
     def __init__(self, server: ThreadedTelegramServer, home: Path, nursery: Nursery, *, url: str | None = None) -> None:
-        super().__init__([Telegram(server)], home, nursery, url=url)
+        super().__init__([TelegramDriver(server, NO_DRAFTS)], home, nursery, url=url)
         self.server = server
         self.talks: list[Talk] = []
 
     def talk(self, name: str = "Ada") -> Talk:
-        user = self.server.user(name)
-        talk = Talk(self.server, user, self.server.private(user))
+        talk = Talk.private(self.platforms[0], name)
         self.talks.append(talk)
         self.dialogues.append(talk)
         return talk
@@ -376,7 +267,7 @@ def _audit_order(talk: Dialogue) -> None:
     """Whole answers stand in the order of the questions, and each at most once."""
     answered = [mark for text in talk.texts for mark in talk.marks if closing(mark) in text]
     assert Counter(answered) <= Counter(talk.marks)
-    assert not talk.ordered or answered == [mark for mark in talk.marks if mark in answered]
+    assert not talk.driver.is_ordered(talk.place) or answered == [mark for mark in talk.marks if mark in answered]
 
 
 def _audit_parts(talk: Dialogue, parts: list[Row], strays: int, plain: Callable[[str], str]) -> None:

@@ -12,10 +12,11 @@ from sqlalchemy import text as verbatim
 from core.store.sql import Sql
 from tests.crash.conftest import StageOn
 from tests.crash.daemon import until
-from tests.crash.dialogue import Dialogue, Platform
-from tests.crash.platforms import Discord, Slack
+from tests.crash.dialogue import Dialogue
 from tests.crash.scene import Stage
-from tests.crash.test_cases_elsewhere import ELSEWHERE, platform_of, speak
+from tests.crash.test_cases_elsewhere import ELSEWHERE
+from tests.drivers.discord import DiscordDriver
+from tests.drivers.driver import Driver
 
 pytestmark = pytest.mark.crash
 
@@ -33,16 +34,14 @@ def running(stage: Stage) -> int:
 def test_c39_a_network_that_goes_while_an_answer_grows_leaves_one_complete_answer(stage_on: StageOn, name: str) -> None:
     with stage_on(name) as stage:
         stage.start()
-        talk = speak(stage)
+        talk = stage.speak()
         mark = talk.say("crawl")
         stage.until(lambda: talk.begun(mark) == 1)
-        server = platform_of(stage).server
-        server.pause()
-        server.cut_connections()
+        talk.driver.pause()
         assert (talk.answers(mark), running(stage)) == (0, 1)
         until(lambda: running(stage) == 0, "the answer is complete")
         assert talk.answers(mark) == 0
-        server.resume()
+        talk.driver.resume()
         stage.settle()
         assert (talk.answers(mark), talk.begun(mark), len(talk.texts)) == (1, 1, 1)
         stage.audit()
@@ -67,17 +66,11 @@ def test_c53_a_name_that_gives_orders_is_one_inert_line(stage_on: StageOn, name:
         stage.audit()
 
 
-def among_others(platform: Platform) -> Dialogue:
+def among_others(platform: Driver) -> Dialogue:
     """A channel where Bob talks."""
-    match platform:
-        case Discord():
-            bob = platform.server.person("bob", global_name=NAMED)
-            platform.server.join(platform.guild, bob)
-            return platform.group([bob])
-        case Slack():
-            return platform.group([platform.person(NAMED)])
-        case _:
-            raise LookupError(platform)
+    if isinstance(platform, DiscordDriver):
+        return Dialogue.group(platform, platform.joined(platform.server.person("bob", global_name=NAMED)))
+    return Dialogue.group(platform, platform.person(NAMED))
 
 
 def senders(stage: Stage) -> Sequence[str]:

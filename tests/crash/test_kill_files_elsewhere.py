@@ -10,7 +10,6 @@ import pytest
 from tests.crash.conftest import platform_called
 from tests.crash.filed import audit_files
 from tests.crash.nursery import Nursery
-from tests.crash.platforms import DiscordTalk, SlackTalk
 from tests.crash.scene import Stage
 from tests.crash.test_kill_files import FETCHING
 from tests.fakes.telegram.images import png
@@ -34,7 +33,6 @@ def test_killed_while_a_file_comes(
             stage.start(point)
             for number, (file, content) in enumerate(KINDS.items()):
                 talk = stage.speak(f"Ada{number}")
-                assert isinstance(talk, DiscordTalk | SlackTalk)
                 stage.arm()
                 talk.bring(f"fast {talk.sign}", talk.sign, file, content)
                 contents.append(content)
@@ -43,5 +41,5 @@ def test_killed_while_a_file_comes(
                 stage.settle()
                 assert talk.count(f"end({talk.sign}") == 1, talk.texts
                 assert talk.count("could not get") == 0
-            assert platform.problems == ()
+            assert platform.violations == ()
             audit_files(stage.daemon, contents)

@@ -12,9 +12,9 @@ from core.service.notices import ENGLISH
 from tests.crash.conftest import StageOn
 from tests.crash.daemon import until
 from tests.crash.dialogue import Dialogue
-from tests.crash.platforms import Slack, SlackThreads
 from tests.crash.scene import ROUNDS, UNKNOWN, Stage
 from tests.crash.test_kill_points import POINTS, VARIANTS, Seen, killed_at, killed_unconfirmed
+from tests.drivers.slack import SlackDriver, SlackThreads
 
 pytestmark = pytest.mark.crash
 
@@ -70,7 +70,7 @@ def test_killed_before_it_is_acknowledged(stage_on: StageOn, name: str) -> None:
     """Slack hears nothing of the acknowledgement of what was answered, and hands it over again."""
     with stage_on(name) as stage:
         (platform,) = stage.platforms
-        assert isinstance(platform, Slack)
+        assert isinstance(platform, SlackDriver)
         killed_unconfirmed(stage, platform.server.lose_acks, platform.server.acked, rounds=FEW)
 
 

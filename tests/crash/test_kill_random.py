@@ -54,7 +54,7 @@ def audit_talk(scene: Stage, talk: Dialogue) -> None:
     """Each message was answered, or its person was told what became of it."""
     with scene.daemon.reading() as tx:
         turns = {row.text("text").partition(" ")[2]: row for row in tx.all(_TURNS)}
-        unknown = " ".join(row.text("text") for row in tx.all(_UNKNOWN, chat=talk.place))
+        unknown = " ".join(row.text("text") for row in tx.all(_UNKNOWN, chat=talk.place.chat))
     interrupted = 0
     for mark in talk.marks:
         match turns[mark].text("state"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,10 +9,13 @@ from typing import Final
 
 import pytest
 
-from tests.crash.dialogue import Ahead, Dialogue
+from tests.clock import ShiftedTime
+from tests.crash.dialogue import Dialogue
 from tests.crash.nursery import Nursery
-from tests.crash.platforms import SLACK_ANSWER_S, Discord, Slack, discord_server
 from tests.crash.scene import Stage
+from tests.drivers.discord import DiscordDriver, discord_server
+from tests.drivers.driver import Driver
+from tests.drivers.slack import ANSWER_S, SlackDriver
 from tests.fakes.slack import RateLimits, ThreadedSlackServer
 
 pytestmark = pytest.mark.crash
@@ -26,7 +28,7 @@ FEW_S, MANY_S = 15.0, 150.0
 
 
 @contextmanager
-def staged(platform: Discord | Slack, home: Path, nursery: Nursery, template: Path) -> Iterator[Stage]:
+def staged(platform: Driver, home: Path, nursery: Nursery, template: Path) -> Iterator[Stage]:
     platform.without_limits()
     stage = Stage([platform], home, nursery)
     stage.put_store(template)
@@ -36,27 +38,27 @@ def staged(platform: Discord | Slack, home: Path, nursery: Nursery, template: Pa
 
 @pytest.fixture
 def on_slack(nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Stage]:
-    ahead = Ahead()
+    shifted = ShiftedTime()
     with (
-        ThreadedSlackServer(clock=ahead, answer_s=SLACK_ANSWER_S, retries_s=NO_RETRIES) as server,
-        staged(Slack(server, ahead), tmp_path, nursery, sqlite_template) as stage,
+        ThreadedSlackServer(clock=shifted, answer_s=ANSWER_S, retries_s=NO_RETRIES) as server,
+        staged(SlackDriver(server, shifted=shifted), tmp_path, nursery, sqlite_template) as stage,
     ):
         yield stage
 
 
 @pytest.fixture
 def on_discord(nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Stage]:
-    ahead = Ahead()
+    shifted = ShiftedTime()
     with (
-        discord_server(ahead) as server,
-        staged(Discord(server, ahead), tmp_path, nursery, sqlite_template) as stage,
+        discord_server(shifted) as server,
+        staged(DiscordDriver(server, shifted=shifted), tmp_path, nursery, sqlite_template) as stage,
     ):
         yield stage
 
 
 def double_of(stage: Stage) -> ThreadedSlackServer:
     [platform] = stage.platforms
-    assert isinstance(platform, Slack)
+    assert isinstance(platform.server, ThreadedSlackServer)
     return platform.server
 
 
@@ -74,13 +76,12 @@ def known(stage: Stage, people: int) -> list[Dialogue]:
 
 def say_to_nobody(stage: Stage, talks: Sequence[Dialogue]) -> None:
     """Everybody says something once more, and whatever Slack does to hand it over fails."""
-    slack = [platform.server for platform in stage.platforms if isinstance(platform, Slack)]
-    for server in slack:
-        server.until(functools.partial(server.connected, 0))
+    [platform] = stage.platforms
+    platform.until(platform.gone, timeout_s=PATIENCE_S)
     for talk in talks:
         talk.say("fast")
-    for server in slack:
-        server.until(server.settled)
+    if isinstance(platform, SlackDriver):
+        platform.until(platform.server.settled, timeout_s=PATIENCE_S)
 
 
 def all_answered(stage: Stage, talks: Sequence[Dialogue], within_s: float = PATIENCE_S) -> None:

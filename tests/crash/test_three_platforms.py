@@ -20,7 +20,7 @@ from tests.crash.daemon import until
 from tests.crash.nursery import Nursery
 from tests.crash.scene import ROUNDS, UNKNOWN
 from tests.crash.test_kill_random import audit_talk
-from tests.crash.three import KINDS, NAMES, TROUBLES, Crowd, servers, told, waits_of
+from tests.crash.three import KINDS, NAMES, TROUBLES, Crowd, platforms, told, waits_of
 
 pytestmark = pytest.mark.crash
 
@@ -38,8 +38,8 @@ _UNKNOWN_ON = Sql(verbatim("SELECT count(*) FROM deliveries WHERE state = 'unkno
 @pytest.fixture
 def crowd(nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Crowd]:
     """Without the platforms' limits: a process that starts knows nothing of what was sent a moment ago."""
-    with servers(limits=False) as doubles:
-        made = Crowd(doubles, [PEOPLE // len(NAMES)] * len(NAMES), tmp_path, nursery)
+    with platforms(limits=False) as there:
+        made = Crowd(there, [PEOPLE // len(NAMES)] * len(NAMES), tmp_path, nursery)
         made.put_store(sqlite_template)
         with made.daemon:
             yield made
@@ -68,13 +68,13 @@ def in_peace(crowd: Crowd, chance: random.Random) -> None:
     count = MESSAGES // 4
     said = crowd.talk_for(crowd.steps(count, chance), count / A_SECOND)
     crowd.settle_slowly(PATIENCE_S)
-    crowd.doubles.fail("slack", "hanging")
+    crowd.there.fail("slack", "hanging")
     beside = crowd.talk_for(crowd.steps(count, chance), count / A_SECOND)
     assert crowd.chat() == 1
     others = [(dialogue, mark) for dialogue, mark in beside if dialogue.bot != "slack"]
     until(lambda: all(dialogue.answers(mark) == 1 for dialogue, mark in others), "the others are answered",
           timeout_s=PATIENCE_S)  # fmt: skip
-    crowd.doubles.end("slack")
+    crowd.there.end("slack")
     crowd.settle_slowly(PATIENCE_S)
     for name in NAMES:
         print(f"{name}: {told(waits_of(said, name))}; while Slack hangs: {told(waits_of(beside, name))}")
@@ -84,19 +84,19 @@ def kill_and_start(crowd: Crowd, chance: random.Random, number: int) -> None:
     """Some is said, at some instant the process dies, some is said to nobody, and all the while one platform fails."""
     failing, trouble = NAMES[number % len(NAMES)], chance.choice(TROUBLES)
     count = MESSAGES // (4 * KILLS)
-    crowd.doubles.lose_answers()
-    crowd.doubles.fail(failing, trouble)
+    crowd.there.lose_answers()
+    crowd.there.fail(failing, trouble)
     crowd.talk_for(crowd.steps(count, chance, (*KINDS, "tool", "work")), count / A_SECOND)
     crowd.rest(chance.uniform(0.0, 0.4))
     crowd.daemon.kill()
     crowd.talk_for(crowd.steps(count, chance), count / A_SECOND)
     crowd.start()
     crowd.rest(chance.uniform(0.0, 1.0))
-    crowd.doubles.end(failing)
+    crowd.there.end(failing)
 
 
 def audit(crowd: Crowd) -> None:
-    assert sum(one.hits for one in crowd.doubles.lost) > 0
+    assert sum(one.hits for one in crowd.there.lost) > 0
     crowd.audit({}, strays=KILLS)
     for dialogue in crowd.dialogues:
         audit_talk(crowd, dialogue)

@@ -8,19 +8,20 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from core.store.sql import Row
 from tests.crash.daemon import FRONTDESK, PATIENCE_S, until
-from tests.crash.dialogue import Dialogue, Platform
+from tests.crash.dialogue import Dialogue
 from tests.crash.nursery import Nursery
-from tests.crash.platforms import Discord, Slack, discord_server
-from tests.crash.scene import Stage, Telegram
+from tests.crash.scene import NO_DRAFTS, Stage
+from tests.drivers.discord import DiscordDriver, discord_server
+from tests.drivers.driver import Driver, Hits
+from tests.drivers.slack import SlackDriver
+from tests.drivers.telegram import TelegramDriver
 from tests.fakes.agents_crash import closing
-from tests.fakes.discord import ThreadedDiscordServer
 from tests.fakes.slack import ThreadedSlackServer
 from tests.fakes.telegram import ThreadedTelegramServer
 
@@ -41,85 +42,57 @@ KINDS: Final = ("fast", "fast", "fast", "slow", "look", "long")
 """What can be said at any instant and must be answered; `tool` and `work` may end interrupted."""
 
 
-class Hits(Protocol):
-    """What is used of a fault."""
+class Platforms:
+    """The three, each with its own server. With limits they are as strict as the real ones."""
 
-    hits: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Servers:
-    """The three doubles. With limits they are as strict as the platforms."""
-
-    telegram: ThreadedTelegramServer
-    discord: ThreadedDiscordServer
-    slack: ThreadedSlackServer
-    lost: list[Hits] = field(default_factory=list)
-    """Answers that were to be lost."""
-
-    def end(self, name: str) -> None:
-        """Whatever was wrong with the platform is over."""
-        match name:
-            case "telegram":
-                self.telegram.resume()
-                self.telegram.clear_faults()
-            case "discord":
-                self.discord.resume()
-                self.discord.clear_faults()
-            case _:
-                self.slack.resume()
-                self.slack.clear_faults()
+    def __init__(self, drivers: Sequence[Driver]) -> None:
+        self.drivers = drivers
+        self.lost: list[Hits] = []
+        """Answers that were to be lost."""
 
     def fail(self, name: str, trouble: str) -> None:
         """From now on the platform refuses connections, answers nothing, or nothing but errors."""
-        match name, trouble:
-            case "telegram", "refused":
-                self.telegram.pause()
-            case "telegram", "hanging":
-                self.telegram.hang("*", count=None)
-            case "telegram", _:
-                self.telegram.answer_error("*", 502, "Bad Gateway", count=None)
-            case "discord", "refused":
-                self.discord.pause()
-            case "discord", "hanging":
-                self.discord.hang("*", count=None)
-            case "discord", _:
-                self.discord.answer("*", 503, b"upstream connect error", count=None)
-            case _, "refused":
-                self.slack.pause()
-            case _, "hanging":
-                self.slack.hang("*", count=None)
-            case _:
-                self.slack.answer("*", 503, b"", count=None)
+        driver = self._called(name)
+        {"refused": driver.pause, "hanging": driver.hang, "errors": driver.fail}[trouble]()
+
+    def end(self, name: str) -> None:
+        """Whatever was wrong with the platform is over."""
+        driver = self._called(name)
+        driver.resume()
+        driver.server.clear_faults()
 
     def lose_answers(self) -> None:
         """The next message on each platform arrives, and its sender does not hear of it."""
-        self.lost.append(self.telegram.drop("sendMessage", applied=True))
-        self.lost.append(self.discord.drop("create_message", applied=True))
-        self.lost.append(self.slack.drop("chat.postMessage", applied=True))
+        self.lost += [hits for driver in self.drivers for hits in driver.drop_next(applied=True)]
+
+    def _called(self, name: str) -> Driver:
+        return next(one for one in self.drivers if one.name == name)
 
 
 @contextmanager
-def servers(*, limits: bool) -> Iterator[Servers]:
-    with ExitStack() as doubles:
-        telegram = doubles.enter_context(ThreadedTelegramServer())
-        discord = doubles.enter_context(discord_server())
-        slack = doubles.enter_context(ThreadedSlackServer(answer_s=SLACK_ANSWER_S, retries_s=SLACK_RETRIES_S))
-        if not limits:
-            for one in (telegram, discord, slack):
-                one.set_limits(None)
-        yield Servers(telegram=telegram, discord=discord, slack=slack)
+def platforms(*, limits: bool) -> Iterator[Platforms]:
+    with (
+        ThreadedTelegramServer() as telegram,
+        discord_server() as discord,
+        ThreadedSlackServer(answer_s=SLACK_ANSWER_S, retries_s=SLACK_RETRIES_S) as slack,
+    ):
+        on_slack = SlackDriver(slack)
+        on_slack.forgives_late_acks = True
+        drivers = (TelegramDriver(telegram, NO_DRAFTS), DiscordDriver(discord), on_slack)
+        for driver in () if limits else drivers:
+            driver.without_limits()
+        yield Platforms(drivers)
 
 
 class Crowd(Stage):
     """On each platform so many people in private, and in channels and threads with one another."""
 
-    def __init__(self, doubles: Servers, people: Sequence[int], home: Path, nursery: Nursery) -> None:
+    def __init__(self, there: Platforms, people: Sequence[int], home: Path, nursery: Nursery) -> None:
         """`people`: how many on each platform, in the order of `NAMES`."""
-        self.doubles = doubles
-        telegram, discord, slack = Telegram(doubles.telegram), Discord(doubles.discord), Slack(doubles.slack)
-        made = [*_dialogues(telegram, people[0]), *_dialogues(discord, people[1]), *_dialogues(slack, people[2])]
-        super().__init__((telegram, discord, slack), home, nursery)
+        self.there = there
+        counted = zip(there.drivers, people, strict=True)
+        made = [dialogue for driver, number in counted for dialogue in _dialogues(driver, number)]
+        super().__init__(there.drivers, home, nursery)
         self.dialogues = made
         self.typed: list[str] = []
         """Marks of what was said at the terminal."""
@@ -191,7 +164,7 @@ class Crowd(Stage):
 
     def _audit_rows(self, rows: list[Row], fates: Mapping[str, str]) -> None:
         """What was said to nobody, or at the terminal, is left aside."""
-        ours = {(one.place, message) for one in self.dialogues for message in one.said}
+        ours = {(one.place.chat, message) for one in self.dialogues for message in one.said}
         said = [row for row in rows if (row.text("chat"), row.text_or_none("message") or "") in ours]
         assert {row.text("fate") for row in rows if row not in said and row.text("chat") != TERMINAL} <= {"ignored"}
         super()._audit_rows(said, fates)
@@ -203,31 +176,19 @@ class Crowd(Stage):
         """(bot, chat, mark) of what was said and is not in the inbox."""
         kept = self.kept()
         return [
-            (one.bot, one.place, mark)
+            (one.bot, one.place.chat, mark)
             for one in self.dialogues
             for message, mark in one.said.items()
-            if (one.place, message) not in kept
+            if (one.place.chat, message) not in kept
         ]
 
 
-P = TypeVar("P")
-
-
-class _Meeting(Platform, Protocol[P]):
-    """A platform where people meet."""
-
-    def person(self, name: str) -> P: ...
-    def private(self, person: P) -> Dialogue: ...
-    def group(self, people: Sequence[P]) -> Dialogue: ...
-    def threaded(self, people: Sequence[P]) -> Dialogue: ...
-
-
-def _dialogues(platform: _Meeting[P], number: int) -> Iterator[Dialogue]:
-    people = [platform.person(f"Person{one}") for one in range(number)]
-    yield from (platform.private(person) for person in people)
+def _dialogues(driver: Driver, number: int) -> Iterator[Dialogue]:
+    people = [driver.person(f"Person{one}") for one in range(number)]
+    yield from (Dialogue(driver, driver.direct(person), [person]) for person in people)
     for first in range(0, number, IN_A_ROOM):
-        yield platform.group(people[first : first + IN_A_ROOM])
-        yield platform.threaded(people[first : first + IN_A_ROOM])
+        yield Dialogue.group(driver, *people[first : first + IN_A_ROOM])
+        yield Dialogue.threaded(driver, *people[first : first + IN_A_ROOM])
 
 
 def told(waits_s: Sequence[float]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.crash.daemon import PATIENCE_S, Daemon
 from tests.crash.scene import Talk
+from tests.drivers.telegram import TelegramDriver
 from tests.fakes.telegram import Chat, ThreadedTelegramServer, User
 
 OFFLINE = '[agents.default]\nbackend = "offline"\n'
@@ -50,8 +51,7 @@ def no_secret_shown(daemon: Daemon, *servers: ThreadedTelegramServer) -> Iterato
 
 
 def person(server: ThreadedTelegramServer, name: str = "Ada") -> Talk:
-    user = server.user(name)
-    return Talk(server, user, server.private(user))
+    return Talk.private(TelegramDriver(server), name)
 
 
 def wait_for(server: ThreadedTelegramServer, daemon: Daemon, holds: Callable[[], bool]) -> None:

@@ -10,37 +10,40 @@ from typing import Final
 
 import pytest
 
+from tests.clock import ShiftedTime
 from tests.crash.daemon import Daemon, until
-from tests.crash.dialogue import Ahead, Dialogue, Platform
-from tests.crash.platforms import SLACK_ANSWER_S, Discord, Slack, discord_server
+from tests.crash.dialogue import Dialogue
+from tests.drivers.discord import DiscordDriver, discord_server
+from tests.drivers.driver import Driver
+from tests.drivers.slack import ANSWER_S, SlackDriver
 from tests.fakes.slack import ThreadedSlackServer
 from tests.wire.daemon_world import CALM, crash_agent
 from tests.wire.shifted import SHIFT
 
 DAYS_S: Final = 3 * 86_400.0
-Opened = Callable[[Ahead], AbstractContextManager[Platform]]
+Opened = Callable[[ShiftedTime], AbstractContextManager[Driver]]
 
 
 @contextmanager
-def discord(ahead: Ahead) -> Iterator[Platform]:
-    with discord_server(ahead) as server:
-        yield Discord(server, ahead)
+def discord(shifted: ShiftedTime) -> Iterator[Driver]:
+    with discord_server(shifted) as server:
+        yield DiscordDriver(server, shifted=shifted)
 
 
 @contextmanager
-def slack(ahead: Ahead) -> Iterator[Platform]:
+def slack(shifted: ShiftedTime) -> Iterator[Driver]:
     """What nobody takes, Slack gives up at once."""
-    with ThreadedSlackServer(clock=ahead, answer_s=SLACK_ANSWER_S, retries_s=(0.0, 0.0, 0.0)) as server:
-        yield Slack(server, ahead)
+    with ThreadedSlackServer(clock=shifted, answer_s=ANSWER_S, retries_s=(0.0, 0.0, 0.0)) as server:
+        yield SlackDriver(server, shifted=shifted)
 
 
 @pytest.mark.parametrize("opened", [discord, slack])
 def test_c01_what_waited_for_days_is_left_and_what_is_said_now_is_answered(opened: Opened, tmp_path: Path) -> None:
-    ahead, shift, journal = Ahead(), tmp_path / "shift", tmp_path / "journal"
+    shifted, shift, journal = ShiftedTime(), tmp_path / "shift", tmp_path / "journal"
     environ = {SHIFT: str(shift)}
-    with opened(ahead) as platform:
+    with opened(shifted) as platform:
         platform.without_limits()
-        talk = platform.talk("Ada")
+        talk = Dialogue.private(platform)
         config = f'[access]\ndirect = "open"\n{CALM}{crash_agent(tmp_path)}{platform.table}'
         with Daemon(tmp_path, config=config, environ=environ) as daemon:
             begin(daemon, platform, shift, 0.0)
@@ -48,16 +51,16 @@ def test_c01_what_waited_for_days_is_left_and_what_is_said_now_is_answered(opene
             daemon.kill()
             for mark in ("missed", "more"):
                 talk.put(f"fast {mark}", mark)
-            ahead.ahead_s += DAYS_S
+            shifted.ahead_s += DAYS_S
             begin(daemon, platform, shift, DAYS_S)
             asked(talk, "new")
             asked(talk, "newer")
             assert journal.read_text().split() == ["run", "old", "run", "new", "run", "newer"]
             assert talk.answers("missed") == talk.answers("more") == 0
-        assert not platform.problems
+        assert not platform.violations
 
 
-def begin(daemon: Daemon, platform: Platform, shift: Path, seconds: float) -> None:
+def begin(daemon: Daemon, platform: Driver, shift: Path, seconds: float) -> None:
     """At so many seconds after the machine's time."""
     shift.write_text(str(seconds))
     daemon.start(sys.executable, "-m", "tests.wire.shifted")
