@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.contract.backups import Place
-from tests.contract.discord import discord
 from tests.contract.doubles import RecordingDesk
 from tests.contract.harness import Harness
-from tests.contract.slack import slack, slack_http
-from tests.contract.telegram import telegram, telegram_webhook
-
-HARNESSES: dict[str, Callable[[], AbstractAsyncContextManager[Harness]]] = {
-    "discord": discord,
-    "slack": slack,
-    "slack http": slack_http,
-    "telegram": telegram,
-    "telegram webhook": telegram_webhook,
-}
+from tests.contract.platforms import HARNESSES
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

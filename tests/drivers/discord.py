@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
+from config.bots import DiscordSettings
+from config.secret import Secret
+from core.vocabulary import BotName
 from tests.clock import ShiftedTime
 from tests.drivers.driver import Button, Driver, Hits, Person, Place, Saying, Shown, Stored
 from tests.fakes.discord import Channel, DiscordServer, GatewayRules, Message, ThreadedDiscordServer, User
@@ -16,6 +19,7 @@ from tests.fakes.discord.model import VOICE_MESSAGE, objects
 
 S = TypeVar("S", DiscordServer, ThreadedDiscordServer)
 
+NAME: Final = BotName("discord")
 _ASK: Final = "Ask about this"
 
 
@@ -27,10 +31,16 @@ def discord_server(clock: Callable[[], float] | None = None) -> ThreadedDiscordS
     return ThreadedDiscordServer(gateway=rules, wall_clock=clock)
 
 
+def settings_for(server: DiscordServer | ThreadedDiscordServer, **more: object) -> DiscordSettings:
+    """Of a bot in the test's own process."""
+    account = {"name": NAME, "token": Secret(server.token), "api_base": server.api_base}
+    return DiscordSettings.model_validate({**account, **more}, strict=False)
+
+
 class DiscordDriver(Driver, Generic[S]):
     """Everybody is in two guilds: one that is listed, as a whole or by its channels, and one that is not."""
 
-    name = "discord"
+    name = NAME
     keeps_messages = False
     full_chars = MOST_CONTENT
 
@@ -43,7 +53,8 @@ class DiscordDriver(Driver, Generic[S]):
         self._unlisted = server.guild("Theirs")
         self._users: dict[str, User] = {}
         self._channels: dict[str, Channel] = {}
-        self._deaf: User | None = None
+        self._eve = server.person("eve")
+        self._elsewhere: Channel | None = None
 
     def user(self, who: Person) -> User:
         return self._users[who.id]
@@ -118,18 +129,18 @@ class DiscordDriver(Driver, Generic[S]):
         if saying.reply:
             options["reply_to"] = self.server.sent(channel)[-1]
         if saying.forwarded:
-            options["forward"], text = self._said_elsewhere(user, text), ""
+            options["forward"], text = self._said_elsewhere(text), ""
         if saying.files:
             options["files"] = list(saying.files.items())
         if saying.thing == "sticker":
             options["stickers"], text = [f"👍 {text}"], ""
         return str(self.server.say(channel, user, text, **options).id)
 
-    def _said_elsewhere(self, user: User, text: str) -> Message:
+    def _said_elsewhere(self, text: str) -> Message:
         """To a bot that never connects, so that it reaches nobody."""
-        if self._deaf is None:
-            self._deaf = self.server.account("deaf")
-        return self.server.say(self.server.dm(user, self._deaf), user, text)
+        if self._elsewhere is None:
+            self._elsewhere = self.server.dm(self._eve, self.server.account("deaf"))
+        return self.server.say(self._elsewhere, self._eve, text)
 
     def _named(self, place: Place, saying: Saying) -> str:
         return f"{self.mention()} {saying.text}" if saying.named and place.group else saying.text

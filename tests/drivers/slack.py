@@ -7,6 +7,9 @@ from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
 from bots.slack.words import HOME_CLOSED
+from config.bots import SlackSettings
+from config.secret import Secret
+from core.vocabulary import BotName
 from tests.clock import ShiftedTime
 from tests.drivers.driver import Button, Driver, Hits, Person, Place, Saying, Shown, Stored
 from tests.fakes.slack import Channel, JsonObject, Message, Said, SlackServer, ThreadedSlackServer
@@ -19,6 +22,7 @@ from tests.fakes.slack.text import MAX_TEXT
 
 S = TypeVar("S", SlackServer, ThreadedSlackServer)
 
+NAME: Final = BotName("slack")
 SENDING: Final = ("chat.postMessage", "files.completeUploadExternal")
 ANSWER_S: Final = 30.0
 """In place of three seconds: a clock that leaps with each message wants a patient server."""
@@ -27,10 +31,23 @@ _BY_SLACK: Final = frozenset({"channel_join", "assistant_app_thread"})
 _SOUNDS: Final = (".ogg", ".mp3", ".wav")
 
 
+def settings_for(server: SlackServer | ThreadedSlackServer, **more: object) -> SlackSettings:
+    """Of a bot in the test's own process."""
+    secrets = {"bot_token": Secret(server.bot.token), "app_token": Secret(server.bot.app_token)}
+    account = {"name": NAME, "api_base": server.api_base.rstrip("/"), **secrets}
+    return SlackSettings.model_validate({**account, **more}, strict=False)
+
+
+def shown(message: Message) -> str:
+    """What people see of a message: its blocks; the text beside them is for notifications, and cut short."""
+    texts = [text_of(block, "text") or text_of(block, "text", "text") for block in message.blocks]
+    return "\n".join(text for text in texts if text) or message.text
+
+
 class SlackDriver(Driver, Generic[S]):
     """Each group is a channel of its own."""
 
-    name = "slack"
+    name = NAME
     keeps_messages = True
     full_chars = MAX_TEXT
     a_thread_each = True
@@ -219,16 +236,14 @@ class SlackDriver(Driver, Generic[S]):
         return [one for one in self.server.from_bot(place.chat) if one.subtype not in _BY_SLACK]
 
     def _shown(self, message: Message) -> Shown:
-        """Said in blocks; the text beside them is for notifications, and cut short. Slack has no voice messages of
-        bots."""
+        """Slack has no voice messages of bots."""
         held = self.server.platform.files
-        texts = [text_of(block, "text") or text_of(block, "text", "text") for block in message.blocks]
         files = tuple((held[one].name, held[one].content) for one in message.file_ids)
         found = [one for _, one in elements_of(list(message.blocks))]
         return Shown(
             id=message.ts,
             thread=message.thread_ts or "",
-            text="\n".join(text for text in texts if text) or message.text,
+            text=shown(message),
             files=files,
             buttons=tuple(_button(message, one) for one in found),
             spoken=bool(files) and all(name.endswith(_SOUNDS) for name, _ in files),

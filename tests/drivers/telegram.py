@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
+from config.bots import TelegramSettings
+from config.secret import Secret
+from core.vocabulary import BotName
 from tests.drivers.driver import Button, Driver, Hits, Person, Place, Saying, Shown, Stored
 from tests.fakes.telegram import Chat, JsonObject, Message, Said, TelegramServer, ThreadedTelegramServer, User
 from tests.fakes.telegram.files import MAX_DOWNLOAD
@@ -18,6 +21,7 @@ from tests.fakes.telegram.things import STICKER_ID, thing
 
 S = TypeVar("S", TelegramServer, ThreadedTelegramServer)
 
+NAME: Final = BotName("telegram")
 SENDING: Final = ("sendMessage", "sendDocument", "sendMediaGroup")
 _APART_S: Final = 60
 """Telegram's times are whole seconds."""
@@ -27,8 +31,14 @@ _KINDS: Final = {"png": "photo", "ogg": "audio"}
 """What a client sends a file as, by the end of its name."""
 
 
+def settings_for(server: TelegramServer | ThreadedTelegramServer, **more: object) -> TelegramSettings:
+    """Of a bot in the test's own process."""
+    account = {"name": NAME, "token": Secret(server.token), "api_base": server.url}
+    return TelegramSettings.model_validate({**account, **more}, strict=False)
+
+
 class TelegramDriver(Driver, Generic[S]):
-    name = "telegram"
+    name = NAME
     keeps_messages = True
     keeps_presses = True
     full_chars = 4096  # https://core.telegram.org/bots/api#sendmessage

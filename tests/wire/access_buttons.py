@@ -7,9 +7,9 @@ from typing import Final
 from sqlalchemy import text as verbatim
 
 from core.store.sql import Sql
+from tests.drivers.driver import Button, Saying
 from tests.wire.access_play import Play
-from tests.wire.access_seen import BUTTON_OF, HOME, HOME_RESUME, LET_IN, Part, Seen
-from tests.wire.access_stage import Saying
+from tests.wire.access_seen import BUTTON_OF, HOME_RESUME, LET_IN, Part, Seen
 
 RESET_SOON: Final = """
 [session]
@@ -55,13 +55,13 @@ def _is_resumed(part: Part) -> bool:
 
 def _begin(play: Play, part: Part) -> None:
     """Whoever the button is to be for begins; in a group that others talk in, after somebody else was answered."""
-    stage, place, word = play.stage, part.cell.place, "pay" if "llow" in part.cell.kind else "fast"
+    driver, place, word = play.driver, part.cell.place, "pay" if "llow" in part.cell.kind else "fast"
     if not part.one_s_own:
-        stage.say(part.room, play.host, Saying(text=f"{word} {part.others}", named=True))
+        driver.say(part.room, play.host, Saying(text=f"{word} {part.others}", named=True))
         return
-    if place == "ours" or (place == "listed" and not stage.a_thread_each):
-        stage.say(part.room, play.host, Saying(text=f"fast {part.others}", named=True))
-    stage.say(part.room, part.who, Saying(text=f"{word} {part.before}", named=True))
+    if place == "ours" or (place == "listed" and not driver.a_thread_each):
+        driver.say(part.room, play.host, Saying(text=f"fast {part.others}", named=True))
+    driver.say(part.room, part.who, Saying(text=f"{word} {part.before}", named=True))
 
 
 def _going_on(play: Play) -> set[str]:
@@ -71,32 +71,33 @@ def _going_on(play: Play) -> set[str]:
 
 def _go_on(play: Play, part: Part) -> None:
     """What brings the button, where the beginning did not."""
-    stage = play.stage
+    driver = play.driver
     if part.cell.kind == LET_IN:
-        stranger = stage.person(part.others)
-        part.scene, part.original = stage.direct(stranger), stranger.id
+        stranger = driver.person(part.others)
+        part.scene, part.original = driver.direct(stranger), stranger.id
         play.beside.add(part.scene.chat)
-        stage.say(part.scene, stranger, Saying(text="let me in"))
+        driver.say(part.scene, stranger, Saying(text="let me in"))
     elif part.cell.kind == HOME_RESUME:
-        stage.look(part.room, part.who, HOME)
+        driver.look(part.room, part.who, "home")
     elif _is_resumed(part):
         by = part.who if part.one_s_own else play.host
-        stage.say(part.room, by, Saying(text=f"fast {part.before}", named=True))
+        driver.say(part.room, by, Saying(text=f"fast {part.before}", named=True))
 
 
 def _is_there(play: Play, part: Part) -> bool:
     if part.cell.kind == HOME_RESUME:
-        return bool(play.stage.shown(part.room, part.who, HOME))
-    return play.stage.button(part.room, *_which(part))
+        return bool(play.shown(part))
+    return bool(_buttons(play, part))
 
 
 def _press(play: Play, part: Part) -> None:
     if part.cell.kind == HOME_RESUME:
-        play.stage.press_at_home(part.who)
+        play.driver.press_at_home(part.who)
     else:
-        play.stage.press(part.room, part.who, *_which(part))
+        play.driver.press(part.room, part.who, _buttons(play, part)[-1])
 
 
-def _which(part: Part) -> tuple[str, str]:
-    """The label, and who wants to be let in."""
-    return BUTTON_OF[part.cell.kind.partition(":")[0]], part.original
+def _buttons(play: Play, part: Part) -> list[Button]:
+    """Of the label, under the words about who wants to be let in."""
+    label = BUTTON_OF[part.cell.kind.partition(":")[0]]
+    return play.driver.buttons(part.room, label, within=part.original)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 from sqlalchemy import text as verbatim
@@ -15,32 +13,29 @@ from core.service.socket import SOCKET_NAME
 from core.service.socket_client import ask
 from core.store.sql import Row, Sql
 from tests.crash.daemon import Daemon, until
+from tests.drivers.driver import Driver, Person, Place, Saying
 from tests.fakes.agents_crash import closing
+from tests.fakes.telegram.images import png
 from tests.wire.access_seen import (
     ASKS,
     BUTTON_OF,
+    HOME,
     LOOKS,
     PANE,
     STOP_ELSES,
     STOP_OWN,
-    TYPES_MODEL,
     Part,
     Seen,
 )
-from tests.wire.access_stage import Room, Saying, Stage, Who
-from tests.wire.access_table import ROLES, Cell
 
 LONG_S: Final = 240.0
 """For all that a whole table makes the daemon do, on a busy machine; Slack lets so many places be read in a minute."""
-_THINGS: Final = ("photo", "file", "sound", "voice", "sticker", "location", "venue", "contact", "dice")
+_SOUND: Final = b"OggS" + bytes(60)
+_FILES: Final[Mapping[str, Mapping[str, bytes]]] = {
+    "photo": {"photo.png": png(90, 60)}, "file": {"notes.txt": b"notes"}, "sound": {"song.ogg": _SOUND},
+}  # fmt: skip
+_THINGS: Final = ("sticker", "location", "venue", "contact", "dice")
 _STOP: Final = BUTTON_OF["press"]
-NO_RESET: Final = """
-[session.reset]
-mode = "none"
-"""
-_GIVEN: Final = {"g": "guest", "b": "blocked", "O": "owner"}
-"""The roles that are stored; all others are configured, or none."""
-
 _ROWS: Final = Sql(
     verbatim("""
         SELECT id, chat, message, state, fate, detail, turn_id, text,
@@ -59,15 +54,6 @@ _UNDONE: Final = Sql(
 )
 _ALONE: Final = Sql(verbatim("SELECT chat, alone FROM deliveries WHERE alone IS NOT NULL AND state = 'sent'"))
 _UNSENT: Final = Sql(verbatim("SELECT text, state, error FROM deliveries WHERE state <> 'sent'"))
-_PAPER: Final = """
-[agents.paper]
-backend = "model"
-model = "openai:paper"
-models = ["openai:pencil"]
-base_url = "http://127.0.0.1:9/v1"
-api_key = "none"
-"""
-"""An agent that nobody asks anything: it has models to choose among."""
 _KEPT: Final = Sql(
     verbatim("""
         SELECT text FROM entries UNION ALL SELECT data FROM entries
@@ -78,12 +64,12 @@ _KEPT: Final = Sql(
 
 @dataclass
 class Play:
-    stage: Stage
+    driver: Driver
     daemon: Daemon
     parts: list[Part]
-    host: Who
-    owner: Who
-    hall: Room
+    host: Person
+    owner: Person
+    hall: Place
     """Where the host asks what comes after all else."""
     held: set[str] = field(default_factory=set)
     """Chats where an answer goes on for ever."""
@@ -106,8 +92,8 @@ class Play:
         """Until what these people did has arrived and has its fate, and something said after it was answered."""
         self.barriers += 1
         mark = f"hall{self.barriers}"
-        self.stage.say(self.hall, self.host, Saying(text=f"fast {mark}", named=True))
-        self.wait(lambda: any(closing(mark) in text for text in self.stage.said(self.hall)), f"an answer to {mark}")
+        self.driver.say(self.hall, self.host, Saying(text=f"fast {mark}", named=True))
+        self.wait(lambda: any(closing(mark) in text for text in self.said(self.hall)), f"an answer to {mark}")
         due = [part for part in parts if part.cell.expected not in "0TLE"]
         self.wait(lambda: self._arrived(due), "everything arrives")
         shown = [part for part in parts if part.cell.expected in "LE"]
@@ -136,7 +122,7 @@ class Play:
                 self.prepare(part)
             self.settle([])
             due = [part for part in parts if part.cell.kind in (STOP_OWN, STOP_ELSES)]
-            self.wait(lambda due=due: all(self.stage.button(part.room, _STOP) for part in due), "buttons")  # type: ignore[misc]
+            self.wait(lambda due=due: all(self.driver.buttons(part.room, _STOP) for part in due), "buttons")  # type: ignore[misc]
             self.note(parts)
             for part in parts:
                 self.act(part)
@@ -147,7 +133,7 @@ class Play:
 
     def prepare(self, part: Part) -> None:
         """What has to be there before."""
-        stage, kind, room, who = self.stage, part.cell.kind, part.room, part.who
+        driver, kind, room, who = self.driver, part.cell.kind, part.room, part.who
         if kind == ASKS:
             self._say_what_is_asked_about(part)
             return
@@ -156,51 +142,51 @@ class Play:
             self.held.add(room.chat)
         match kind:
             case "press: one's own":
-                stage.say(room, who, Saying(text=f"hold {part.before}", named=True))
+                driver.say(room, who, Saying(text=f"hold {part.before}", named=True))
             case "edit, named":
-                part.original = stage.say(room, who, Saying(text=f"fast {part.before}"))
+                part.original = driver.say(room, who, Saying(text=f"fast {part.before}"))
             case "reply to the bot" | "reaction" if not room.group:
-                stage.say(room, who, Saying(text=f"fast {part.before}"))
+                driver.say(room, who, Saying(text=f"fast {part.before}"))
             case "opens Home" | "types /resume":
                 self._begin_what_can_be_resumed(part)
             case "types /model":
                 self._choose_an_agent_with_models(part)
             case "words to the assistant":
-                stage.look(room, who, PANE)
+                driver.look(room, who, _look(PANE))
             case _:
                 pass
 
     def _talk_before(self, part: Part) -> None:
         """Somebody else is answered, where that is part of the place."""
-        stage, cell = self.stage, part.cell
+        driver, cell = self.driver, part.cell
         holds = cell.kind == STOP_ELSES
         needed = holds or cell.kind in ("reaction", "reply to the bot")
-        idle = cell.expected in "brp" or (cell.place == "listed" and stage.a_thread_each)
+        idle = cell.expected in "brp" or (cell.place == "listed" and driver.a_thread_each)
         if cell.place in ("listed", "ours") and (needed or not idle):
-            stage.say(part.room, self.host, Saying(text=f"{'hold' if holds else 'fast'} {part.others}", named=True))
+            driver.say(part.room, self.host, Saying(text=f"{'hold' if holds else 'fast'} {part.others}", named=True))
 
     def _say_what_is_asked_about(self, part: Part) -> None:
         scene, cell = part.scene, part.cell
         if not scene.group:
-            part.original = self.stage.say(scene, part.who, Saying(text=f"fast {part.before}"))
+            part.original = self.driver.say(scene, part.who, Saying(text=f"fast {part.before}"))
             return
-        named = cell.place == "ours" or (cell.place == "listed" and not self.stage.a_thread_each)
-        part.original = self.stage.say(scene, self.host, Saying(text=f"fast {part.others}", named=named))
+        named = cell.place == "ours" or (cell.place == "listed" and not self.driver.a_thread_each)
+        part.original = self.driver.say(scene, self.host, Saying(text=f"fast {part.others}", named=named))
         self.beside.add(scene.chat)
 
     def _begin_what_can_be_resumed(self, part: Part) -> None:
         """Everybody tries to: in private, and who is not known there in a group that is listed."""
-        stage, said = self.stage, Saying(text=f"fast {part.before}", named=True)
+        driver, said = self.driver, Saying(text=f"fast {part.before}", named=True)
         if part.cell.role != "s" or not part.room.group:
-            private = stage.direct(part.who)
+            private = driver.direct(part.who)
             self.beside.add(private.chat)
-            stage.say(private, part.who, said)
+            driver.say(private, part.who, said)
         elif part.cell.place in ("listed", "ours"):
-            stage.say(part.room, part.who, said)
+            driver.say(part.room, part.who, said)
 
     def _choose_an_agent_with_models(self, part: Part) -> None:
         by = self.owner if part.room.group else part.who
-        self.stage.say(part.room, by, Saying(text="/agent paper", named=True))
+        self.driver.say(part.room, by, Saying(text="/agent paper", named=True))
 
     def note(self, parts: Sequence[Part]) -> None:
         with self.daemon.reading() as tx:
@@ -208,36 +194,36 @@ class Play:
         last = {row.text("chat"): row.integer("id") for row in rows}
         for part in parts:
             part.last_row = last.get(part.room.chat, 0)
-            part.said = len(self.stage.said(part.room))
-            part.said_aside = len(self.stage.said(part.scene))
-            part.whispered = len(self.stage.whispered(part.room))
-            part.fetched = self.stage.fetched(part.room)
-            part.signs = self.stage.signs(part.room)
+            part.said = len(self.said(part.room))
+            part.said_aside = len(self.said(part.scene))
+            part.whispered = len(self.driver.whispered(part.room))
+            part.fetched = self.driver.fetched(part.room)
+            part.signs = self.driver.signs(part.room)
 
     def act(self, part: Part) -> None:
-        stage, kind, room, who = self.stage, part.cell.kind, part.room, part.who
+        driver, kind, room, who = self.driver, part.cell.kind, part.room, part.who
         manner, _, rest = kind.partition(": ")
         match manner:
             case _ if kind in LOOKS:
-                stage.look(room, who, kind)
+                driver.look(room, who, _look(kind))
             case "asks about it":
-                stage.ask_about(part.scene, who, part.original, f"fast {part.mark}")
+                driver.ask_about(part.scene, who, part.original, f"fast {part.mark}")
             case "press":
-                stage.press(room, who, _STOP)
+                driver.press(room, who, driver.buttons(room, _STOP)[-1])
             case "menu":
-                stage.pick(room, who, rest.removeprefix("/"))
+                driver.pick(room, who, rest.removeprefix("/"))
             case "nobody" | "impostor" | "channel" | "linked":
-                stage.say_as_nobody(room, manner, self.owner, _words(rest.removesuffix(", named"), part.mark))
+                driver.say_as_nobody(room, manner, self.owner, _words(rest.removesuffix(", named"), part.mark))
             case "comes and goes":
-                stage.come_and_go(room, who)
+                driver.come_and_go(room, who)
             case "puts the bot out and in":
-                stage.put_out_and_in(room, who)
+                driver.put_out_and_in(room, who)
             case "reaction":
-                stage.react(room, who)
+                driver.react(room, who)
             case "edit, named":
-                stage.edit(room, part.original, f"fast {part.mark}")
+                driver.edit(room, part.original, f"{driver.mention()} fast {part.mark}")
             case _:
-                stage.say(room, who, saying(kind, part.mark))
+                driver.say(room, who, saying(kind, part.mark))
 
     # looking
 
@@ -250,16 +236,15 @@ class Play:
             if self._is_root(row):
                 continue
             of_chat.setdefault(row.text("chat"), []).append(row)
-        stage = self.stage
         return [
             Seen(
                 part=part,
                 rows=[row for row in of_chat.get(part.room.chat, ()) if row.integer("id") > part.last_row],
-                said=stage.said(part.room)[part.said :],
-                said_aside=stage.said(part.scene)[part.said_aside :] if part.scene != part.room else (),
-                whispered=stage.whispered(part.room)[part.whispered :],
-                fetched=stage.fetched(part.room) - part.fetched,
-                signs=stage.signs(part.room) - part.signs,
+                said=self.said(part.room)[part.said :],
+                said_aside=self.said(part.scene)[part.said_aside :] if part.scene != part.room else (),
+                whispered=self.driver.whispered(part.room)[part.whispered :],
+                fetched=self.driver.fetched(part.room) - part.fetched,
+                signs=self.driver.signs(part.room) - part.signs,
                 alone=alone.count((part.room.chat, part.who.id)),
                 shown=self.shown(part),
             )
@@ -267,7 +252,12 @@ class Play:
         ]
 
     def shown(self, part: Part) -> Sequence[str] | None:
-        return self.stage.shown(part.room, part.who, part.cell.kind) if part.cell.kind in LOOKS else None
+        kind = part.cell.kind
+        return self.driver.choices(part.room, part.who, _look(kind)) if kind in LOOKS else None
+
+    def said(self, place: Place) -> list[str]:
+        """What the bot said there, its files among it, by name."""
+        return [one.text or " ".join(name for name, _ in one.files) for one in self.driver.shown(place)]
 
     def loose_ends(self) -> list[str]:
         """What is without a fate, of no chat, or not sent."""
@@ -314,73 +304,23 @@ def saying(kind: str, mark: str) -> Saying:
     """A row that is a message."""
     named = kind.endswith(", named")
     kind = kind.removesuffix(", named")
+    if kind in _FILES:
+        return Saying(text=f"fast {mark}", named=named, files=_FILES[kind])
     if kind in _THINGS:
-        text = f"fast {mark}" if kind in ("photo", "file", "sound") else mark
-        return Saying(text=text if kind != "voice" else "", named=named, thing=kind)
+        return Saying(text=mark, named=named, thing=kind)
+    if kind == "voice":
+        return Saying(named=named, voice=_SOUND)
     match kind.partition(": "):
         case ("words to the assistant", _, _):
             return Saying(text=f"fast {mark}")
         case ("handed on", _, words):
-            return Saying(text=_words(words, mark), handed_on=True)
+            return Saying(text=_words(words, mark), forwarded=True)
         case ("reply to the bot", _, _):
             return Saying(text=f"fast {mark}", reply=True)
         case _:
             return Saying(text=_words(kind, mark), named=named)
 
 
-def furnished(stage: Stage, home: Path, cells: Sequence[Cell], direct: str = "pairing", more: str = NO_RESET) -> Play:
-    """Everybody is there, the daemon is not started yet. `direct`: what the bot has for the place of the same name.
-    `more`: further configuration."""
-    host = stage.person("host")
-    regulars = {role: stage.person(f"regular {role}", robot=role == "x") for role in ROLES}
-    parts = []
-    for number, cell in enumerate(cells):
-        place = cell.place if cell.place != direct else "direct"
-        aside = cell.kind == ASKS and stage.asks_in_private
-        own = place == "direct" or aside or cell.kind == "comes and goes" or cell.kind.endswith("one's own")
-        who = stage.person(f"{cell.role}{number}", robot=cell.role == "x") if own else regulars[cell.role]
-        scene = stage.room(place, who, host)
-        room = stage.direct(who) if aside else scene
-        parts.append(Part(cell=cell, who=who, room=room, scene=scene, number=f"{number:04}z"))
-    roles = {role: {part.who.identity for part in parts if part.begins_as == role} for role in "ou"}
-    roles["o"].add(regulars["o"].identity)
-    hall = stage.room("listed" if direct == "off" else "direct", host, host)
-    people = {"o": sorted(roles["o"]), "u": sorted({host.identity, *roles["u"]})}
-    more += _PAPER if any(cell.kind == TYPES_MODEL for cell in cells) else ""
-    daemon = Daemon(home, config=_config(stage, home, direct, people) + more)
-    return Play(stage=stage, daemon=daemon, parts=parts, host=host, owner=regulars["o"], hall=hall)
-
-
-def _config(stage: Stage, home: Path, direct: str, people: Mapping[str, Sequence[str]]) -> str:
-    bot = {**stage.table(), "groups": stage.listed, "stop_button": True}
-    lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in bot.items())
-    return f"""
-[access]
-direct = "{direct}"
-owners = {json.dumps(people["o"])}
-allow = {json.dumps(people["u"])}
-[desk]
-max_turns = 500
-[agents.default]
-backend = "tests.wire.access_agent:make"
-[agents.default.options]
-journal = {json.dumps(str(home / "journal"))}
-[bots.{stage.platform}]
-{lines}
-"""
-
-
-def begin(play: Play) -> None:
-    """Start it and give people their roles."""
-    play.daemon.start()
-    play.daemon.until_ready()
-    play.daemon.until_bot("up", play.stage.platform)
-    play.wait(play.stage.connected, "connected")
-    asyncio.run(_give_roles(play))
-
-
-async def _give_roles(play: Play) -> None:
-    roles = {part.who.identity: _GIVEN.get(part.begins_as) for part in play.parts}
-    for identity, role in roles.items():
-        if role is not None:
-            await ask(play.daemon.state / SOCKET_NAME, "people.role", {"id": identity, "role": role})
+def _look(kind: str) -> str:
+    """What a row opens."""
+    return {HOME: "home", PANE: "assistant"}.get(kind) or kind.rpartition("/")[2]

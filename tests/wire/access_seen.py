@@ -10,8 +10,8 @@ from core.desk.commands.forget import ASKED
 from core.desk.commands.table import BY_NAME
 from core.service.notices import ENGLISH
 from core.store.sql import Row
+from tests.drivers.driver import Person, Place
 from tests.fakes.agents_crash import closing
-from tests.wire.access_stage import Room, Who
 from tests.wire.access_table import REASONS, Cell
 
 ASKS: Final = "asks about it"
@@ -48,9 +48,9 @@ class Part:
     `scene` where it is done."""
 
     cell: Cell
-    who: Who
-    room: Room
-    scene: Room
+    who: Person
+    room: Place
+    scene: Place
     number: str
     original: str = ""
     last_row: int = 0

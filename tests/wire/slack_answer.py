@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bots.slack.bot import SlackBot
 from core.vocabulary import Address, Button, Delivery, MessageId
-from tests.contract.slack import shown
+from tests.drivers.slack import shown
 from tests.fakes.slack.model import Message as Shown
 from tests.fakes.slack.model import Said
 from tests.wire.slack_world import World

@@ -29,7 +29,7 @@ from core.vocabulary import (
     ThreadId,
 )
 from tests.contract.doubles import PATIENCE_S, ManualClock, NoChance, RecordingDesk
-from tests.contract.slack import NAME, settings_for
+from tests.drivers.slack import NAME, settings_for
 from tests.fakes.clock import ManualClock as ServerClock
 from tests.fakes.slack.cast import ServerOptions
 from tests.fakes.slack.model import Channel, Person, Said

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
 
 import httpx
 
-from tests.contract.telegram import post
+from bots.telegram.bot import TelegramBot
 from tests.fakes.telegram.courier import Courier
 from tests.fakes.telegram.server import TelegramServer
 from tests.wire.telegram_world import World
@@ -15,6 +16,17 @@ from tests.wire.telegram_world import World
 ROOT = "https://bots.example.com"
 PATH = "/telegram/telegram"
 ADDRESS = f"{ROOT}{PATH}"
+
+
+async def post(bot: TelegramBot, url: str, headers: Mapping[str, str], body: bytes) -> int:
+    """What the listener makes of a post to that address."""
+    path = urlsplit(url).path
+    app = bot.asgi.get(path)
+    if app is None:
+        return 404
+    transport = httpx.ASGITransport(app, root_path=path)  # type: ignore[arg-type]  # of the same shape
+    async with httpx.AsyncClient(transport=transport) as client:
+        return (await client.post(url, headers=dict(headers), content=body)).status_code
 
 
 class Hooked(World):

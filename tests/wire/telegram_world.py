@@ -9,7 +9,7 @@ from bots.telegram.bot import Patience, TelegramBot
 from core.ports import CommandHelp
 from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, Message, MessageId, ThreadId
 from tests.contract.doubles import PATIENCE_S, ManualClock, NoChance, RecordingDesk
-from tests.contract.telegram import NAME, settings_for
+from tests.drivers.telegram import NAME, settings_for
 from tests.fakes.telegram.model import Chat, User
 from tests.fakes.telegram.server import TelegramServer
 

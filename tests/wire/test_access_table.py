@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -11,13 +11,12 @@ import pytest
 
 from core.desk.commands.table import BY_NAME
 from core.service.notices import ENGLISH
+from tests.drivers.driver import Person, Place, Saying
 from tests.fakes.agents_crash import closing
 from tests.wire.access_buttons import RESET_SOON, press_all
-from tests.wire.access_discord import discord
-from tests.wire.access_play import NO_RESET, Play, begin, furnished
+from tests.wire.access_opening import NO_RESET, begin, driving, furnished
+from tests.wire.access_play import Play
 from tests.wire.access_seen import Seen
-from tests.wire.access_slack import SlackStage, slack
-from tests.wire.access_stage import Room, Saying, Stage, Who
 from tests.wire.access_table import (
     DOORS,
     EVERYWHERE,
@@ -35,11 +34,8 @@ from tests.wire.access_table import (
     rows_of,
     table_on,
 )
-from tests.wire.access_telegram import telegram
 
-STAGES: Final[dict[str, Callable[[], AbstractContextManager[Stage]]]] = {
-    "telegram": telegram, "discord": discord, "slack": slack,
-}  # fmt: skip
+PLATFORMS: Final = ("telegram", "discord", "slack")
 SLICES: Final = [
     (platform, slice_, of) for platform, of in (("slack", 4), ("telegram", 2), ("discord", 2)) for slice_ in range(of)
 ]
@@ -53,12 +49,12 @@ def playing(
     platform: str, home: Path, cells: Sequence[Cell], direct: str = "pairing", more: str = NO_RESET
 ) -> Iterator[Play]:
     """Ready to play; in the end no rule of the platform was broken."""
-    with STAGES[platform]() as stage:
-        play = furnished(stage, home, cells, direct, more)
+    with driving(platform) as driver:
+        play = furnished(driver, home, cells, direct, more)
         with play.daemon:
             begin(play)
             yield play
-        assert stage.problems == ()
+        assert driver.violations == ()
 
 
 def check(play: Play, seen: Sequence[Seen]) -> None:
@@ -98,7 +94,7 @@ def explain_each(play: Play, seen: Sequence[Seen]) -> None:
         assert EXPLAINED[letter] in play.explained(row)
 
 
-@pytest.mark.parametrize("platform", STAGES)
+@pytest.mark.parametrize("platform", PLATFORMS)
 @pytest.mark.parametrize("direct", DOORS)
 def test_other_doors(platform: str, direct: str, tmp_path: Path) -> None:
     cells = [cell for cell in doors_on(platform) if cell.place == direct]
@@ -108,7 +104,7 @@ def test_other_doors(platform: str, direct: str, tmp_path: Path) -> None:
         explain_each(play, seen)
 
 
-@pytest.mark.parametrize("platform", STAGES)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_buttons(platform: str, tmp_path: Path) -> None:
     """Each does what it says for the one whom it is for, and nothing for anybody else."""
     with playing(platform, tmp_path, buttons_on(platform), more=RESET_SOON) as play:
@@ -153,17 +149,17 @@ class Hall:
     def __init__(self, play: Play) -> None:
         self.play = play
 
-    def ask(self, room: Room, who: Who, text: str, aside: Room | None = None) -> str:
+    def ask(self, room: Place, who: Person, text: str, aside: Place | None = None) -> str:
         """What comes to be said there, once there is something more, or to that person `aside`."""
-        stage = self.play.stage
+        play = self.play
 
         def heard() -> list[str]:
-            return [*stage.said(room), *stage.whispered(room), *(stage.said(aside) if aside is not None else ())]
+            return [*play.said(room), *play.driver.whispered(room), *(play.said(aside) if aside is not None else ())]
 
         before = len(heard())
-        stage.say(room, who, Saying(text=text, named=True))
-        self.play.wait(lambda: len(heard()) > before, f"an answer to {text}")
-        self.play.wait(self.play.quiet, "nothing is open")
+        play.driver.say(room, who, Saying(text=text, named=True))
+        play.wait(lambda: len(heard()) > before, f"an answer to {text}")
+        play.wait(play.quiet, "nothing is open")
         return "\n".join(heard()[before:])
 
 
@@ -172,7 +168,7 @@ COUPLE: Final = [
 ]
 
 
-@pytest.mark.parametrize("platform", STAGES)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_nobody_resumes_what_they_took_no_part_in(platform: str, tmp_path: Path) -> None:
     """C47. Not by its title, nor a part of it, nor by its id; not even an owner, nor from a group that both are in."""
     with playing(platform, tmp_path, COUPLE) as play:
@@ -197,14 +193,14 @@ STRANGERS: Final = [Cell(kind="words", place="direct", role="s", expected="K") f
 ]
 
 
-@pytest.mark.parametrize("platform", STAGES)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_who_takes_the_name_of_somebody_who_is_let_in_stays_a_stranger(platform: str, tmp_path: Path) -> None:
     """C48. Neither an owner's name, nor an owner's id as a name, nor an identity as one lets anybody in."""
     with playing(platform, tmp_path, STRANGERS) as play:
         owner = play.parts[-1].who
-        play.stage.rename(owner, "Grace")
+        play.driver.rename(owner, "Grace")
         for part, name in zip(play.parts[:-1], ("Grace", owner.id, owner.identity), strict=True):
-            play.stage.rename(part.who, name)
+            play.driver.rename(part.who, name)
         check(play, play.play())
 
 
@@ -217,6 +213,5 @@ def test_nobody_is_invited_where_they_would_not_be_heard(tmp_path: Path) -> None
         told = {(one.part.cell.place, one.part.cell.role): one.whispered for one in seen}
         assert {who: len(texts) for who, texts in told.items()} == wanted
         assert not [text for texts in told.values() for text in texts if "Mention me" in text]
-        assert isinstance(play.stage, SlackStage)
-        asked = {call.params["user"] for call in play.stage.server.calls_of("users.info")}
+        asked = {call.params["user"] for call in play.driver.server.calls_of("users.info")}
         assert not asked & {part.who.id for part in play.parts}

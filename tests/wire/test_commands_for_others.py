@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.vocabulary import Message
-from tests.contract.discord import serving, world
 from tests.contract.doubles import running
+from tests.wire.discord_world import serving, world
 from tests.wire.slack_world import opened
 
 OURS = ("/reset now", True)

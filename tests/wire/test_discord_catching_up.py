@@ -10,9 +10,9 @@ import pytest
 
 from bots.discord import intake
 from core.vocabulary import ChatKind, Inbound, Receipt
-from tests.contract.discord import DiscordDesk, World, serving, world
 from tests.contract.doubles import running
 from tests.fakes.discord import Channel
+from tests.wire.discord_world import DiscordDesk, World, serving, world
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from typing import Final
 import pytest
 
 from core.vocabulary import DeliveryId
-from tests.contract.discord import DiscordDesk, World, serving
 from tests.contract.doubles import PATIENCE_S, running
 from tests.fakes.clock import ManualClock
 from tests.fakes.discord import DiscordServer, GatewayRules, Interaction
+from tests.wire.discord_world import DiscordDesk, World, serving, world
 from tests.wire.leaping import LeapingLoop
 
 ANSWER_S: Final = 3.0

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import NotSent, Unknown
 from core.vocabulary import Delivery, Earlier, FileKind, Message, MessageId, OutFile
-from tests.contract.discord import DiscordDesk, World, serving, world
+from tests.wire.discord_world import DiscordDesk, World, serving, world
 
 READ_MESSAGE_HISTORY = 1 << 16
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import ChatDead, Rejected
 from core.vocabulary import FileKind, OutFile
-from tests.contract.discord import World, serving, world
+from tests.wire.discord_world import World, serving, world
 from tests.wire.test_discord_sending import asked
 
 

@@ -26,9 +26,10 @@ from core.vocabulary import (
     Quote,
     Sender,
 )
-from tests.contract.discord import NAME, DiscordDesk, World, serving, world
 from tests.contract.doubles import running
+from tests.drivers.discord import NAME
 from tests.fakes.discord import Interaction
+from tests.wire.discord_world import DiscordDesk, World, serving, world
 
 
 @pytest.fixture

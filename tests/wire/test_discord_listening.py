@@ -9,9 +9,9 @@ import pytest
 
 from core.errors import BotRejected, Rejected, Unknown
 from core.vocabulary import ChatKind, Edit, FileKind, Quote
-from tests.contract.discord import DiscordDesk, World, serving, world
 from tests.contract.doubles import PATIENCE_S
 from tests.fakes.discord import JsonObject
+from tests.wire.discord_world import DiscordDesk, World, serving, world
 
 
 @pytest.fixture

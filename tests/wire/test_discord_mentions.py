@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from core.vocabulary import Button, Message, Press
-from tests.contract.discord import DiscordDesk, World, serving, world
+from tests.wire.discord_world import DiscordDesk, World, serving, world
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 from bots.discord import overheard
 from bots.discord.sdk import DiscordWebSocket, KeepAliveHandler
 from core.errors import FloodWait
-from tests.contract.discord import serving, world
+from tests.wire.discord_world import serving, world
 
 AGAIN_AFTER_S = 600.0
 

@@ -12,8 +12,8 @@ from bots.discord.probe import DiscordProbe
 from core.clock import SystemClock
 from core.errors import BotError, BotRejected
 from core.ports import Finding
-from tests.contract.discord import NAME, settings_for
 from tests.contract.doubles import PATIENCE_S
+from tests.drivers.discord import NAME, settings_for
 from tests.fakes.discord import DiscordServer
 
 MESSAGE_CONTENT = 1 << 15

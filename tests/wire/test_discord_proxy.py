@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from tests.contract.discord import World, serving, world
+from tests.wire.discord_world import World, serving, world
 
 NOWHERE = "discord.invalid"
 """No name server knows it (RFC 6761), so only a proxy leads there."""

@@ -21,7 +21,8 @@ from core.vocabulary import (
     ThreadId,
     UserId,
 )
-from tests.contract.discord import NAME, DiscordDesk, World, serving, world
+from tests.drivers.discord import NAME
+from tests.wire.discord_world import DiscordDesk, World, serving, world
 
 PERMISSIONS = 1 << 10 | 1 << 11 | 1 << 16 | 1 << 38
 """View, send, read the history, send in threads."""

@@ -10,8 +10,8 @@ import pytest
 from bots.discord.bot import DiscordBot
 from core.errors import Rejected, SendError, ThreadGone
 from core.vocabulary import Message
-from tests.contract.discord import DiscordDesk, World, serving, world
 from tests.fakes.discord import Channel
+from tests.wire.discord_world import DiscordDesk, World, serving, world
 
 FORUM, PRIVATE_THREAD = 15, 12
 

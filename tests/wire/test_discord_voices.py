@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.vocabulary import FileKind, OutFile
-from tests.contract.discord import World, serving, world
 from tests.fakes.sounds import ogg_opus
+from tests.wire.discord_world import World, serving, world
 from tests.wire.test_discord_sending import asked
 
 VOICE = 1 << 13

@@ -8,9 +8,9 @@ import pytest
 
 from core.errors import Rejected
 from core.vocabulary import UserId
-from tests.contract.discord import serving, world
 from tests.contract.doubles import running
 from tests.fakes.telegram.server import TelegramServer
+from tests.wire.discord_world import serving, world
 from tests.wire.telegram_world import World
 
 

@@ -13,7 +13,7 @@ from core.clock import SystemClock
 from core.errors import BotError, BotRejected
 from core.ports import Finding
 from tests.contract.doubles import PATIENCE_S
-from tests.contract.telegram import NAME, settings_for
+from tests.drivers.telegram import NAME, settings_for
 from tests.fakes.telegram import JsonObject, TelegramServer
 
 

@@ -14,8 +14,8 @@ from typing import Final
 import httpx
 import pytest
 
-from tests.contract.slack import shown
 from tests.crash.daemon import ANY_PORT, PATIENCE_S, Daemon, until
+from tests.drivers.slack import shown
 from tests.fakes.clock import ManualClock
 from tests.fakes.slack.delivery import Delivery
 from tests.fakes.slack.posting import Signing

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.slack import shown
 from tests.crash.daemon import PATIENCE_S, Daemon
+from tests.drivers.slack import shown
 from tests.fakes.slack import Channel, Person, ThreadedSlackServer
 from tests.fakes.slack.model import Bot
 

@@ -12,7 +12,7 @@ from bots.slack.line import Patience, connected
 from core.errors import ChatDead, NotSent, Rejected, Unknown
 from core.vocabulary import Attachment, Button, FileKind, OutFile
 from tests.contract.doubles import running
-from tests.contract.slack import settings_for, shown
+from tests.drivers.slack import settings_for, shown
 from tests.fakes.slack.model import Channel, JsonObject, JsonValue
 from tests.wire.slack_world import World, opened
 

@@ -10,7 +10,7 @@ import pytest
 from core.ports import Choice
 from core.vocabulary import Address, Button, ChatId, ChatKind, Receipt, RowId, Verdict
 from tests.contract.doubles import running
-from tests.contract.slack import NAME, shown
+from tests.drivers.slack import NAME, shown
 from tests.fakes.slack.model import Interaction, JsonObject, Said, objects_of
 from tests.wire.slack_world import World, opened
 

@@ -11,7 +11,7 @@ from bots.slack.probe import SlackProbe
 from core.ports import Choice
 from core.vocabulary import BotName, Button, Edit, Message, Press
 from tests.contract.doubles import running
-from tests.contract.slack import settings_for
+from tests.drivers.slack import settings_for
 from tests.fakes.slack.model import Person
 from tests.wire.slack_world import World, opened
 

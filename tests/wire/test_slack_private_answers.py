@@ -11,7 +11,7 @@ import pytest
 from core.errors import Rejected, Unknown
 from core.vocabulary import Address, Delivery, FileKind, OutFile, UserId
 from tests.contract.doubles import running
-from tests.contract.slack import shown
+from tests.drivers.slack import shown
 from tests.fakes.slack.model import Interaction
 from tests.wire.slack_world import World, opened
 

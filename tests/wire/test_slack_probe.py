@@ -12,7 +12,7 @@ from config.secret import Secret
 from core.errors import BotRejected, NotSent
 from core.ports import Finding
 from core.vocabulary import BotName
-from tests.contract.slack import settings_for
+from tests.drivers.slack import settings_for
 from tests.wire.slack_world import World, opened
 
 

@@ -11,7 +11,7 @@ from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, Threa
 from core.ports import CanEdit, CanFetch, CanReact, CanType, HasTitles, KnowsAdmins, ServesHttp, ShowsWork
 from core.vocabulary import Button, MessageId
 from tests.contract.doubles import running
-from tests.contract.slack import shown
+from tests.drivers.slack import shown
 from tests.fakes.slack.rates import RateLimits
 from tests.wire.slack_world import World, opened
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import FloodWait, NotSent, Unknown
 from tests.contract.doubles import running
-from tests.contract.slack import shown
+from tests.drivers.slack import shown
 from tests.fakes.slack.model import JsonValue
 from tests.wire.slack_world import World, opened
 

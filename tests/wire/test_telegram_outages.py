@@ -14,7 +14,7 @@ from config.secret import Secret
 from core.errors import BotRejected, NotSent
 from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId
 from tests.contract.doubles import NoChance, RecordingDesk, running
-from tests.contract.telegram import NAME, settings_for
+from tests.drivers.telegram import NAME, settings_for
 from tests.fakes.telegram.model import JsonValue
 from tests.fakes.telegram.platform import Webhook
 from tests.wire.telegram_world import World, ended

@@ -7,7 +7,7 @@ import pytest
 from bots.telegram.probe import TelegramProbe
 from core.clock import SystemClock
 from core.ports import Finding
-from tests.contract.telegram import NAME, settings_for
+from tests.drivers.telegram import NAME, settings_for
 from tests.fakes.telegram import TelegramServer
 from tests.fakes.telegram.platform import Webhook
 

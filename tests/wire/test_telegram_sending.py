@@ -12,7 +12,7 @@ from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, Threa
 from core.ports import Bot, CanEdit, CanType
 from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, MessageId, UserId
 from tests.contract.doubles import ManualClock, NoChance, RecordingDesk, running
-from tests.contract.telegram import NAME, settings_for
+from tests.drivers.telegram import NAME, settings_for
 from tests.fakes.telegram.model import Chat
 from tests.fakes.telegram.server import TelegramServer
 

@@ -15,7 +15,7 @@ from bots.telegram.webhook import CONNECTIONS, MOST_BYTES
 from core.ports import AsgiMessage, ServesHttp
 from core.vocabulary import BotName, Button, Malformed, Message, Press
 from tests.contract.doubles import NoChance, running
-from tests.contract.telegram import settings_for
+from tests.drivers.telegram import settings_for
 from tests.wire.telegram_hooked import ADDRESS, PATH, ROOT, Hooked, hooked
 
 

@@ -1,4 +1,4 @@
-"""The harness of `bots.discord`, and the desk that it needs."""
+"""A Discord bot and all that it has to do with: the server, people, a desk with commands."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import TypedDict, Unpack
 
 from bots.discord.bot import DiscordBot
 from bots.discord.http import Patience
-from config.bots import DiscordSettings
-from config.secret import Secret
-from core.ports import Choice, CommandHelp, Desk, Haunt, Principal
+from core.ports import Choice, CommandHelp, Haunt, Principal
 from core.vocabulary import (
     Address,
     BotName,
@@ -30,11 +28,9 @@ from core.vocabulary import (
     Verdict,
 )
 from tests.contract.doubles import PATIENCE_S, ManualClock, NoChance, RecordingDesk, running
-from tests.contract.harness import FLOOD_WAIT_S, Fault, Harness, Shown
+from tests.drivers.discord import NAME, settings_for
 from tests.fakes.discord import Channel, DiscordServer, GatewayRules
-from tests.fakes.discord import Message as DiscordMessage
 
-NAME = BotName("discord")
 TABLE = (
     CommandHelp(name="status", summary="How things are", private=True),
     CommandHelp(name="reset", summary="Begin anew", argument="text"),
@@ -93,124 +89,6 @@ class DiscordDesk(RecordingDesk):
             if isinstance(one, Message):
                 found.setdefault(one.message, one)
         return list(found.values())
-
-
-def settings_for(server: DiscordServer, **more: object) -> DiscordSettings:
-    return DiscordSettings.model_validate(
-        {"name": NAME, "token": Secret(server.token), "api_base": server.api_base, **more}, strict=False
-    )
-
-
-class Resident(DiscordBot):
-    """A bot that has talked in one chat before: its desk says so."""
-
-    def __init__(self, settings: DiscordSettings, clock: ManualClock, haunt: Haunt) -> None:
-        super().__init__(NAME, settings=settings, clock=clock, random=NoChance(), patience=SOON)
-        self._haunt = haunt
-        self._desk: RecordingDesk | None = None
-
-    async def run(self, desk: Desk) -> None:
-        assert isinstance(desk, RecordingDesk)
-        desk.haunted = [self._haunt]
-        self._desk = desk
-        await super().run(desk)
-
-    @property
-    def stored(self) -> set[str]:
-        heard = self._desk.heard if self._desk is not None else ()
-        return {one.message for one in heard if isinstance(one, Message)}
-
-
-class DiscordHarness(Harness):
-    """Discord holds nothing back and lets itself be asked: what the desk has not is what a next start would fetch."""
-
-    def __init__(self, server: DiscordServer) -> None:
-        self._server = server
-        self._person = server.person("ada")
-        server.guild("Team", [self._person])
-        self._room = server.dm(self._person)
-        self._said: list[DiscordMessage] = []
-        self.clock = ManualClock()
-        self.address = Address(bot=NAME, chat=ChatId(str(self._room.id)))
-        self.restart()
-        self.secrets = (server.token,)
-        self.account = str(server.bot.id)
-        self.person = str(self._person.id)
-
-    def restart(self) -> None:
-        haunt = Haunt(address=self.address, kind=ChatKind.DIRECT, heard_at=self.clock.now())
-        self.bot = self._resident = Resident(settings_for(self._server), self.clock, haunt)
-
-    def say(self, text: str) -> None:
-        self._said.append(self._server.say(self._room, self._person, text))
-
-    def bring(self, text: str, *files: tuple[str, bytes]) -> None:
-        self._said.append(self._server.say(self._room, self._person, text, files=files))
-
-    def lose_files(self) -> None:
-        for said in self._said:
-            self._server.delete(said)
-
-    def press(self, data: str) -> None:
-        message = next(one for one in reversed(self._visible) if f"fd:{data}" in one.buttons)
-        self._server.press(self._person, message, f"fd:{data}")
-
-    def held_back(self) -> int:
-        return len([one for one in self._said if str(one.id) not in self._resident.stored])
-
-    @property
-    def _visible(self) -> list[DiscordMessage]:
-        return [one for one in self._server.sent(self._room) if not one.deleted and not one.ephemeral]
-
-    def shown(self) -> tuple[Shown, ...]:
-        return tuple(
-            Shown(
-                text=one.content,
-                files=tuple((file.filename, file.content) for file in one.now.attachments),
-                buttons=tuple(one.buttons.values()),
-            )
-            for one in self._visible
-        )
-
-    def whispers(self) -> tuple[str, ...]:
-        return tuple(one.content for one in self._server.whispers(self._person))
-
-    def waiting_signs(self) -> int:
-        return len(self._server.unacknowledged)
-
-    def broken_rules(self) -> tuple[object, ...]:
-        return self._server.problems
-
-    async def order(self, fault: Fault) -> None:
-        match fault:
-            case Fault.NOT_REACHED:
-                await self._server.pause()
-                await self.clock.asleep(1)  # the gateway is gone, so the other connections are too
-            case Fault.FLOOD:
-                self._server.limit("create_message", FLOOD_WAIT_S)
-            case Fault.REJECTED:
-                self._server.answer_error("create_message", 400, 50035, "Invalid Form Body")
-            case Fault.CHAT_DEAD:
-                self._server.close_door(self._person)
-            case Fault.NO_ANSWER:
-                self._server.drop("create_message", applied=True)
-            case Fault.LOST:
-                self._server.drop("create_message", applied=False)
-            case Fault.ACCOUNT_REFUSED:
-                self._server.revoke(self._server.bot)
-
-    async def mend(self) -> None:
-        self._server.clear_faults()
-        self.clock.advance(FLOOD_WAIT_S)
-        self._server.open_door(self._person)
-        await self._server.resume()
-
-
-@asynccontextmanager
-async def discord() -> AsyncIterator[Harness]:
-    # Tests begin sessions one after the other in less than the five seconds that Discord wants between two.
-    async with DiscordServer(limits=None, gateway=GatewayRules(identify_every_s=0.0)) as server:
-        yield DiscordHarness(server)
 
 
 class World:
