@@ -181,7 +181,7 @@ class SlackDriver(Driver, Generic[S]):
     def forged(self, place: Place, button: Button) -> Button:
         """Slack itself vouches for what stood under a message, so that it has to stand there."""
         platform = self.server.platform
-        last = self._from_bot(place)[-1]
+        last: Message = self._from_bot(place)[-1]
         with platform.lock:
             known = (
                 (block, element)

@@ -21,9 +21,9 @@ from bots.slack.bot import SlackBot
 from core.agents.agent import AgentEvent, TurnContext
 from core.ports import Bot, CanEdit
 from core.vocabulary import Capabilities, ChatId, ChatKind, Delivery, MessageId, Pace, TextDelta
-from tests.contract import discord as discord_contract
-from tests.contract import slack as slack_contract
 from tests.contract.doubles import PATIENCE_S, NoChance, RecordingDesk, running
+from tests.drivers import discord as on_discord
+from tests.drivers import slack as on_slack
 from tests.fakes.discord import DiscordServer, GatewayRules
 from tests.fakes.discord.limits import RateLimits
 from tests.fakes.slack.server import SlackServer
@@ -89,9 +89,9 @@ async def on_discord(state: Path) -> AsyncIterator[tuple[House, Through]]:
         housed(state, discord.CAPABILITIES) as (house, through),
         DiscordServer(clock=house.clock.monotonic, gateway=GatewayRules(identify_every_s=0.0)) as server,
     ):
-        world = discord_contract.World(server)
+        world = on_discord.World(server)
         through.real = bot = DiscordBot(
-            discord_contract.NAME, settings=discord_contract.settings_for(server), clock=house.clock, random=NoChance()
+            on_discord.NAME, settings=on_discord.settings_for(server), clock=house.clock, random=NoChance()
         )
         through.place = ChatId(str(world.channel.id))
         async with at_work(bot):
@@ -107,7 +107,7 @@ async def on_slack(state: Path) -> AsyncIterator[tuple[House, Through]]:
     ):
         channel = server.channel("general", members=[server.person("Ada")])
         through.real = bot = SlackBot(
-            slack_contract.NAME, settings=slack_contract.settings_for(server), clock=house.clock, random=NoChance()
+            on_slack.NAME, settings=on_slack.settings_for(server), clock=house.clock, random=NoChance()
         )
         through.place = ChatId(channel.id)
         async with at_work(bot):
