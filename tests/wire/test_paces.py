@@ -22,13 +22,14 @@ from core.agents.agent import AgentEvent, TurnContext
 from core.ports import Bot, CanEdit
 from core.vocabulary import Capabilities, ChatId, ChatKind, Delivery, MessageId, Pace, TextDelta
 from tests.contract.doubles import PATIENCE_S, NoChance, RecordingDesk, running
-from tests.drivers import discord as on_discord
-from tests.drivers import slack as on_slack
+from tests.drivers import discord as discord_driver
+from tests.drivers import slack as slack_driver
 from tests.fakes.discord import DiscordServer, GatewayRules
 from tests.fakes.discord.limits import RateLimits
 from tests.fakes.slack.server import SlackServer
 from tests.flow.bot import GrowingBot
 from tests.flow.house import House, opened
+from tests.wire.discord_world import World
 from tests.wire.slack_world import START
 
 WORDS, WORD_S = 300, 0.15
@@ -89,9 +90,9 @@ async def on_discord(state: Path) -> AsyncIterator[tuple[House, Through]]:
         housed(state, discord.CAPABILITIES) as (house, through),
         DiscordServer(clock=house.clock.monotonic, gateway=GatewayRules(identify_every_s=0.0)) as server,
     ):
-        world = on_discord.World(server)
+        world = World(server)
         through.real = bot = DiscordBot(
-            on_discord.NAME, settings=on_discord.settings_for(server), clock=house.clock, random=NoChance()
+            discord_driver.NAME, settings=discord_driver.settings_for(server), clock=house.clock, random=NoChance()
         )
         through.place = ChatId(str(world.channel.id))
         async with at_work(bot):
@@ -107,7 +108,7 @@ async def on_slack(state: Path) -> AsyncIterator[tuple[House, Through]]:
     ):
         channel = server.channel("general", members=[server.person("Ada")])
         through.real = bot = SlackBot(
-            on_slack.NAME, settings=on_slack.settings_for(server), clock=house.clock, random=NoChance()
+            slack_driver.NAME, settings=slack_driver.settings_for(server), clock=house.clock, random=NoChance()
         )
         through.place = ChatId(channel.id)
         async with at_work(bot):
