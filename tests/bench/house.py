@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from pathlib import Path
 
 from config.settings import Settings
@@ -26,6 +25,7 @@ from core.store.engine import Store
 from core.store.open import open_store
 from core.vocabulary import BotName
 from tests.bench.traffic import BOT, BenchBot, GrowingBot, Traffic
+from tests.clock import ShiftedClock
 
 AgentTable = Mapping[str, object]
 """`[agents.NAME]` as in the config file."""
@@ -41,16 +41,6 @@ class Nowhere(io.StringIO):
 
     def write(self, text: str) -> int:
         return len(text)
-
-
-class ShiftedClock(SystemClock):
-    """The machine's clock, some time ahead."""
-
-    def __init__(self) -> None:
-        self.ahead = timedelta(0)
-
-    def now(self) -> datetime:
-        return super().now() + self.ahead
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What a bot is handed in these tests: a clock that a test moves, no chance, and a desk that keeps what it got."""
+"""What a bot is handed in these tests besides a clock: no chance, and a desk that keeps what it got."""
 
 from __future__ import annotations
 
@@ -7,71 +7,12 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from core.errors import StoreError
 from core.ports import Bot, Choice, CommandHelp, Haunt, Principal
-from core.vocabulary import BotName, ChatId, ChatKind, Inbound, Message, Receipt, RowId, TurnEvent, Verdict
-
-PATIENCE_S = 10.0
-"""Real seconds after which a barrier gives up."""
-
-
-class Barrier:
-    """Lets a test wait until something holds, without looking at a clock."""
-
-    def __init__(self) -> None:
-        self._changed = asyncio.Event()
-
-    def changed(self) -> None:
-        self._changed.set()
-
-    async def until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(PATIENCE_S):
-            while not holds():
-                self._changed.clear()
-                await self._changed.wait()
-
-
-class ManualClock(Barrier):
-    """`ports.Clock`; sleepers wake when a test moves the time past their hour."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._now_s = 0.0
-        self._sleepers: dict[asyncio.Future[None], float] = {}
-        self.naps: list[float] = []
-        """Every wait that was asked for, in order."""
-
-    def now(self) -> datetime:
-        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self._now_s)
-
-    def monotonic(self) -> float:
-        return self._now_s
-
-    async def sleep(self, seconds: float) -> None:
-        if seconds <= 0:
-            await asyncio.sleep(0)
-            return
-        waiter = asyncio.get_running_loop().create_future()
-        self._sleepers[waiter] = self._now_s + seconds
-        self.naps.append(seconds)
-        self.changed()
-        try:
-            await waiter
-        finally:
-            del self._sleepers[waiter]
-
-    def advance(self, seconds: float) -> None:
-        self._now_s += seconds
-        for waiter, hour in self._sleepers.items():
-            if hour <= self._now_s and not waiter.done():
-                waiter.set_result(None)
-
-    async def asleep(self, times: int) -> float:
-        """Wait until somebody has gone to sleep for the n-th time and sleeps; tells for how long."""
-        await self.until(lambda: len(self.naps) >= times and bool(self._sleepers))
-        return self.naps[times - 1]
+from core.vocabulary import BotName, ChatId, ChatKind, Inbound, Message, Press, Receipt, RowId, TurnEvent, Verdict
+from tests.clock import PATIENCE_S, Barrier
 
 
 class NoChance:
@@ -132,7 +73,10 @@ class RecordingDesk(Barrier):
         self.open.set()
         self.waiting = 0
         self.most_waiting = 0
+        self.table: Sequence[CommandHelp] = ()
         self.choices: list[Choice] = []
+        self.asked: list[tuple[Principal, str, str]] = []
+        """What was to be completed: of whose command, and what was typed of it."""
         self.unheard: set[str] = set()
         """The ids of people whom nobody hears."""
         self.haunted: list[Haunt] = []
@@ -145,7 +89,19 @@ class RecordingDesk(Barrier):
 
     @property
     def commands(self) -> Sequence[CommandHelp]:
-        return ()
+        return self.table
+
+    @property
+    def messages(self) -> list[Message]:
+        return [inbound for inbound in self.heard if isinstance(inbound, Message)]
+
+    @property
+    def presses(self) -> list[Press]:
+        return [inbound for inbound in self.heard if isinstance(inbound, Press)]
+
+    @property
+    def words(self) -> list[str]:
+        return [message.text for message in self.messages]
 
     async def receive(self, batch: Sequence[Inbound]) -> tuple[Receipt, ...]:
         self.waiting += 1
@@ -175,6 +131,8 @@ class RecordingDesk(Barrier):
         return None
 
     async def complete(self, principal: Principal, command: str, typed: str) -> Sequence[Choice]:
+        self.asked.append((principal, command, typed))
+        self.changed()
         return self.choices
 
     async def hears(self, principal: Principal) -> bool:
@@ -192,6 +150,7 @@ class RecordingDesk(Barrier):
 
     async def note(self, bot: BotName, name: str, value: str) -> None:
         self.notes[name] = value
+        self.changed()
 
 
 async def up(desk: RecordingDesk) -> None:
@@ -203,10 +162,6 @@ async def eventually(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not holds():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0)
-
-
-def words(desk: RecordingDesk) -> list[str]:
-    return [inbound.text for inbound in desk.heard if isinstance(inbound, Message)]
 
 
 def chain(error: BaseException) -> str:

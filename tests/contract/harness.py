@@ -10,7 +10,8 @@ from pathlib import Path
 
 from core.ports import Bot
 from core.vocabulary import Address, BotName, Button, ChatId, ChatKind, Delivery, DeliveryId, FileKind, OutFile
-from tests.contract.doubles import ManualClock, RecordingDesk
+from tests.clock import ManualClock
+from tests.contract.doubles import RecordingDesk
 from tests.drivers.driver import Driver, Saying
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from core.ports import AnswersPresses, CanEdit
 from core.vocabulary import Button, ChatKind, Message, Press
-from tests.contract.doubles import RecordingDesk, eventually, running, up, words
+from tests.contract.doubles import RecordingDesk, eventually, running, up
 from tests.contract.harness import Harness, Shown, anew, out
 
 YES = Button(label="Yes", data="Y" * 32, style="good")
@@ -24,16 +24,12 @@ def _with_buttons(harness: Harness) -> None:
         pytest.skip(f"{harness.bot.platform} has no buttons")
 
 
-def presses(desk: RecordingDesk) -> list[Press]:
-    return [one for one in desk.heard if isinstance(one, Press)]
-
-
 async def pressed(harness: Harness, desk: RecordingDesk, button: Button = YES) -> Press:
     """What is heard when the person presses a button that is to be seen."""
-    before = len(presses(desk))
+    before = len(desk.presses)
     harness.press(button.data)
-    await desk.until(lambda: len(presses(desk)) > before)
-    return presses(desk)[-1]
+    await desk.until(lambda: len(desk.presses) > before)
+    return desk.presses[-1]
 
 
 async def answer(harness: Harness, press: Press, text: str, *, over: bool) -> None:
@@ -111,8 +107,8 @@ async def test_each_press_is_an_event_of_its_own(harness: Harness, desk: Recordi
         await harness.bot.send(harness.delivery("Sure?", buttons=[YES, NO]))
         for button in (YES, YES, NO):
             await answer(harness, await pressed(harness, desk, button), "", over=False)
-    assert [press.data for press in presses(desk)] == [YES.data, YES.data, NO.data]
-    assert len({press.event for press in presses(desk)}) == 3
+    assert [press.data for press in desk.presses] == [YES.data, YES.data, NO.data]
+    assert len({press.event for press in desk.presses}) == 3
 
 
 async def test_a_press_is_waited_for_until_it_is_durable_and_answered(harness: Harness, desk: RecordingDesk) -> None:
@@ -125,8 +121,8 @@ async def test_a_press_is_waited_for_until_it_is_durable_and_answered(harness: H
         await harness.bot.send(harness.delivery("there and back"))  # meanwhile what was acknowledged has arrived
         assert harness.waiting_signs() == 1
         desk.open.set()
-        await desk.until(lambda: len(presses(desk)) == 1)
-        await answer(harness, presses(desk)[0], "", over=False)
+        await desk.until(lambda: len(desk.presses) == 1)
+        await answer(harness, desk.presses[0], "", over=False)
         await eventually(lambda: harness.waiting_signs() == 0)
 
 
@@ -187,7 +183,7 @@ async def test_a_press_while_the_bot_is_down_is_kept_where_the_platform_keeps_it
     await eventually(lambda: harness.waiting_signs() == harness.keeps_presses)
     harness.say("after")
     async with running(harness.bot, desk):
-        await desk.until(lambda: words(desk) == ["after"])
+        await desk.until(lambda: desk.words == ["after"])
         await pressed(harness, desk)
-    assert [press.data for press in presses(desk)] == [YES.data] * (1 + harness.keeps_presses)
-    assert len({press.event for press in presses(desk)}) == len(presses(desk))
+    assert [press.data for press in desk.presses] == [YES.data] * (1 + harness.keeps_presses)
+    assert len({press.event for press in desk.presses}) == len(desk.presses)

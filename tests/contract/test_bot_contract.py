@@ -13,7 +13,8 @@ import pytest
 from core.errors import BotRejected, ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown
 from core.ports import CanEdit, CanType
 from core.vocabulary import Button, Delivery, Earlier
-from tests.contract.doubles import PATIENCE_S, RecordingDesk, chain, eventually, running, up, words
+from tests.clock import PATIENCE_S
+from tests.contract.doubles import RecordingDesk, chain, eventually, running, up
 from tests.contract.harness import FLOOD_WAIT_S, Fault, Harness, anew, out
 
 ERRORS: dict[Fault, type[SendError]] = {
@@ -38,7 +39,7 @@ async def test_what_is_said_arrives_in_order_with_what_was_said_before_the_start
         await desk.until(lambda: len(desk.heard) == 3)
         harness.say("four")
         await desk.until(lambda: len(desk.heard) == 4)
-    assert words(desk) == ["one", "two", "three", "four"]
+    assert desk.words == ["one", "two", "three", "four"]
     assert len({inbound.event for inbound in desk.heard}) == 4
     assert {inbound.address.bot for inbound in desk.heard} == {harness.bot.name}
     assert desk.health.accounts == [harness.account]
@@ -70,7 +71,7 @@ async def test_what_the_store_refuses_is_offered_again_whole(harness: Harness, d
         assert "store" in desk.health.last
         desk.refusing = False
         harness.clock.advance(await harness.clock.asleep(3))
-        await desk.until(lambda: words(desk) == ["once"])
+        await desk.until(lambda: desk.words == ["once"])
         await eventually(lambda: harness.held_back() == 0)
     assert set(desk.refused) == {desk.batches[0]}
 
@@ -85,7 +86,7 @@ async def test_a_kill_before_the_acknowledgement_leaves_everything_to_the_next_s
     desk.open.set()
     anew(harness, desk)
     async with running(harness.bot, desk):
-        await desk.until(lambda: words(desk) == ["survivor"])
+        await desk.until(lambda: desk.words == ["survivor"])
 
 
 async def test_sending_gives_each_message_an_id_of_its_own(harness: Harness, desk: RecordingDesk) -> None:

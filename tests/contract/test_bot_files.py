@@ -11,7 +11,8 @@ import pytest
 from core.errors import BotError, NotSent, Rejected, Unknown
 from core.ports import Bot, CanEdit, CanFetch
 from core.vocabulary import Attachment, FileKind, Message, MessageId
-from tests.contract.doubles import PATIENCE_S, RecordingDesk, chain, running, up, words
+from tests.clock import PATIENCE_S
+from tests.contract.doubles import RecordingDesk, chain, running, up
 from tests.contract.harness import Fault, Harness, Shown, anew, out
 from tests.fakes.telegram.images import png
 
@@ -55,7 +56,7 @@ async def test_a_file_comes_with_its_words_and_is_fetched_whole(taking: Harness,
         await up(desk)
         attachment = await brought(taking, desk, *REPORT)
         assert await fetched(taking.bot, attachment) == REPORT[1]
-    assert words(desk) == ["look"]
+    assert desk.words == ["look"]
     assert (attachment.name, attachment.kind, attachment.size) == (REPORT[0], FileKind.FILE, len(REPORT[1]))
     assert attachment.media_type in ("", "application/pdf")
     assert messages(desk)[0].sender.user == taking.person
@@ -67,7 +68,7 @@ async def test_a_file_needs_no_words(taking: Harness, desk: RecordingDesk) -> No
     async with running(taking.bot, desk):
         await desk.until(lambda: bool(attached(desk)))
         assert await fetched(taking.bot, attached(desk)[0]) == NOTES[1]
-    assert words(desk) == [""]
+    assert desk.words == [""]
 
 
 async def test_files_that_were_sent_as_one_are_one_or_say_that_more_follow(
@@ -79,7 +80,7 @@ async def test_files_that_were_sent_as_one_are_one_or_say_that_more_follow(
         await desk.until(lambda: len(attached(desk)) == 2)
         contents = [await fetched(taking.bot, one) for one in attached(desk)]
     assert contents == [NOTES[1], REPORT[1]]
-    assert "".join(words(desk)) == "both"
+    assert "".join(desk.words) == "both"
     assert all(message.more_likely for message in messages(desk)[:-1])
 
 
@@ -91,7 +92,7 @@ async def test_a_file_that_came_before_the_start_is_there(taking: Harness, desk:
     async with running(taking.bot, desk):
         await desk.until(lambda: bool(attached(desk)))
         assert await fetched(taking.bot, attached(desk)[0]) == NOTES[1]
-    assert words(desk) == ["while you slept"]
+    assert desk.words == ["while you slept"]
 
 
 async def test_what_was_told_of_a_file_is_good_after_a_restart(taking: Harness, desk: RecordingDesk) -> None:

@@ -12,7 +12,7 @@ pytest.register_assert_rewrite(
     "tests.crash.scene", "tests.crash.daemon", "tests.crash.models_scene", "tests.crash.everywhere"
 )
 
-from tests.clock import ShiftedTime  # noqa: E402
+from tests.clock import ShiftedClock  # noqa: E402
 from tests.crash.dialogue import Dialogue  # noqa: E402
 from tests.crash.everywhere import World  # noqa: E402
 from tests.crash.models_scene import Furniture, ModelScene, Open  # noqa: E402
@@ -54,7 +54,7 @@ def scene(server: ThreadedTelegramServer, nursery: Nursery, sqlite_template: Pat
 @contextmanager
 def platform_called(name: str, more: str = "") -> Iterator[Driver]:
     """A double with its account. `more`: further lines of the bot's table."""
-    shifted = ShiftedTime()
+    shifted = ShiftedClock()
     match name:
         case "telegram":
             with ThreadedTelegramServer(limits=None) as telegram:

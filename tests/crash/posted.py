@@ -11,7 +11,7 @@ from typing import Final
 
 import httpx
 
-from tests.clock import ShiftedTime
+from tests.clock import ShiftedClock
 from tests.drivers.driver import Place
 from tests.drivers.slack import SlackDriver
 from tests.drivers.telegram import TelegramDriver
@@ -86,7 +86,7 @@ def posted_telegram(more: str) -> Iterator[PostedTelegram]:
 class PostedSlack(SlackDriver[ThreadedSlackServer]):
     """Its events go to a request URL, three more times if they are not taken."""
 
-    def __init__(self, server: ThreadedSlackServer, more: str, shifted: ShiftedTime) -> None:
+    def __init__(self, server: ThreadedSlackServer, more: str, shifted: ShiftedClock) -> None:
         port = free_port()
         super().__init__(server, f"{more}\n[listen]\nport = {port}", shifted)
         server.use_http(f"http://127.0.0.1:{port}/slack/slack")

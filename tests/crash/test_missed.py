@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.clock import ShiftedTime
+from tests.clock import ShiftedClock
 from tests.crash.dialogue import Dialogue
 from tests.crash.nursery import Nursery
 from tests.crash.scene import Stage
@@ -38,7 +38,7 @@ def staged(platform: Driver, home: Path, nursery: Nursery, template: Path) -> It
 
 @pytest.fixture
 def on_slack(nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Stage]:
-    shifted = ShiftedTime()
+    shifted = ShiftedClock()
     with (
         ThreadedSlackServer(clock=shifted, answer_s=ANSWER_S, retries_s=NO_RETRIES) as server,
         staged(SlackDriver(server, shifted=shifted), tmp_path, nursery, sqlite_template) as stage,
@@ -48,7 +48,7 @@ def on_slack(nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterato
 
 @pytest.fixture
 def on_discord(nursery: Nursery, sqlite_template: Path, tmp_path: Path) -> Iterator[Stage]:
-    shifted = ShiftedTime()
+    shifted = ShiftedClock()
     with (
         discord_server(shifted) as server,
         staged(DiscordDriver(server, shifted=shifted), tmp_path, nursery, sqlite_template) as stage,

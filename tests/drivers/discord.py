@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 from config.bots import DiscordSettings
 from config.secret import Secret
 from core.vocabulary import BotName
-from tests.clock import ShiftedTime
+from tests.clock import ShiftedClock
 from tests.drivers.driver import Button, Driver, Hits, Person, Place, Saying, Shown, Stored
 from tests.fakes.discord import Channel, DiscordServer, GatewayRules, Message, ThreadedDiscordServer, User
 from tests.fakes.discord.acts import SayOptions
@@ -46,7 +46,7 @@ class DiscordDriver(Driver, Generic[S]):
 
     server: S
 
-    def __init__(self, server: S, more: str = "", shifted: ShiftedTime | None = None) -> None:
+    def __init__(self, server: S, more: str = "", shifted: ShiftedClock | None = None) -> None:
         super().__init__(more, shifted)
         self.server = server
         self.guild = server.guild("Team")

@@ -7,12 +7,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, ClassVar, Final, Protocol
 
-from tests.clock import ShiftedTime
+from tests.clock import ShiftedClock
 from tests.fakes.serving import OnItsThread
 
-APART_S: Final = 2.0
+APART: Final = timedelta(seconds=2)
 """Between the send times of two messages: just more than what is taken for one."""
 
 Stored = Collection[tuple[str, str]]
@@ -104,7 +105,7 @@ class Driver(ABC):
     server: Any
     """It has the platform's own words."""
 
-    def __init__(self, more: str = "", shifted: ShiftedTime | None = None) -> None:
+    def __init__(self, more: str = "", shifted: ShiftedClock | None = None) -> None:
         """`more`: further lines of the bot's table."""
         self.more = more
         self.listed: list[str] = []
@@ -354,4 +355,4 @@ class Driver(ABC):
 
     def _move_clock(self) -> None:
         if self._shifted is not None:
-            self._shifted.ahead_s += APART_S
+            self._shifted.ahead += APART

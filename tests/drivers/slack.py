@@ -10,7 +10,7 @@ from bots.slack.words import HOME_CLOSED
 from config.bots import SlackSettings
 from config.secret import Secret
 from core.vocabulary import BotName
-from tests.clock import ShiftedTime
+from tests.clock import ShiftedClock
 from tests.drivers.driver import Button, Driver, Hits, Person, Place, Saying, Shown, Stored
 from tests.fakes.slack import Channel, JsonObject, Message, Said, SlackServer, ThreadedSlackServer
 from tests.fakes.slack import Person as Member
@@ -55,7 +55,7 @@ class SlackDriver(Driver, Generic[S]):
 
     server: S
 
-    def __init__(self, server: S, more: str = "", shifted: ShiftedTime | None = None) -> None:
+    def __init__(self, server: S, more: str = "", shifted: ShiftedClock | None = None) -> None:
         super().__init__(more, shifted)
         self.server = server
         self._members: dict[str, Member] = {}

@@ -29,8 +29,8 @@ from core.vocabulary import (
     Quote,
     TextUnit,
 )
+from tests.clock import DeskClock
 from tests.flow.bot import GrowingBot, Shown
-from tests.flow.clock import FakeClock
 from tests.flow.house import House, How, Said
 
 MIB = 1024 * 1024
@@ -88,7 +88,7 @@ class FilingBot(GrowingBot):
         super().__init__(name, capabilities)
         self.sources: dict[str, Source] = {}
         self.received: list[Received] = []
-        self.clock: FakeClock | None = None
+        self.clock: DeskClock | None = None
 
     def holds(self, ref: str, data: bytes = b"") -> Source:
         source = self.sources[ref] = Source(data=data)

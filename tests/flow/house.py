@@ -43,9 +43,10 @@ from core.vocabulary import (
     UserId,
     Verdict,
 )
+from tests.clock import DeskClock
 from tests.fakes.agents import STAGES, Stage
 from tests.flow.bot import AdminBot, FakeBot
-from tests.flow.clock import START, FakeClock, FakeRandom
+from tests.flow.clock import START, FakeRandom
 from tests.flow.rows import Row, all_deliveries, all_rows
 from tests.flow.store import WatchedStore, open_watched
 
@@ -105,7 +106,7 @@ class House:
 
     def __init__(self, state: Path, options: dict[str, object], bots: Sequence[FakeBot]) -> None:
         self.state = state
-        self.clock = FakeClock()
+        self.clock = DeskClock(START)
         self.clock.settle = self.idle
         self.random = FakeRandom()
         self.bots = {bot.name: bot for bot in bots}

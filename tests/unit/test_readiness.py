@@ -19,7 +19,8 @@ from core.store.engine import Store
 from core.store.open import DATABASE_FILE, open_store
 from core.store.sql import Tx
 from core.tally import Tally
-from tests.flow.clock import FakeClock
+from tests.clock import DeskClock
+from tests.flow.clock import START
 
 ENOUGH = "x" * 200_000
 
@@ -49,11 +50,11 @@ async def fill(store: Store) -> None:
 
 
 async def test_a_store_that_reads_is_well(sqlite_store: Store) -> None:
-    assert await StoreProbe(sqlite_store, FakeClock()).look() == readiness.FINE
+    assert await StoreProbe(sqlite_store, DeskClock(START)).look() == readiness.FINE
 
 
 async def test_many_probes_within_a_second_cost_one_read(sqlite_store: Store) -> None:
-    clock, counting = FakeClock(), Counting(sqlite_store)
+    clock, counting = DeskClock(START), Counting(sqlite_store)
     probe = StoreProbe(sqlite_store, clock)
     await asyncio.gather(*(probe.look() for _ in range(50)))
     await probe.look()
@@ -67,7 +68,7 @@ async def test_a_store_that_hangs_is_asked_once_and_told_of(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readiness, "STORE_S", 0.05)
-    clock, counting, gate = FakeClock(), Counting(sqlite_store), threading.Event()
+    clock, counting, gate = DeskClock(START), Counting(sqlite_store), threading.Event()
     busy = [asyncio.create_task(counting._read(lambda tx: gate.wait(30))) for _ in sqlite_store._readers]
     await asyncio.sleep(0)
     probe = StoreProbe(sqlite_store, clock)
@@ -86,12 +87,12 @@ async def test_a_store_that_hangs_is_asked_once_and_told_of(
 async def test_a_closed_store_is_not_well(sqlite_state: Path) -> None:
     store = open_store(None, sqlite_state)
     store.close()
-    part = await StoreProbe(store, FakeClock()).look()
+    part = await StoreProbe(store, DeskClock(START)).look()
     assert (part.ok, part.detail) == (False, "it takes nothing (StoreError); the log says why")
 
 
 async def test_a_full_disk_is_told_of_until_a_write_goes_through_again(sqlite_store: Store) -> None:
-    clock = FakeClock()
+    clock = DeskClock(START)
     probe = StoreProbe(sqlite_store, clock)
     await fill(sqlite_store)
     part = await probe.look()
@@ -109,7 +110,7 @@ async def test_a_full_disk_is_told_of_until_a_write_goes_through_again(sqlite_st
 async def test_after_a_fault_it_has_to_be_shown_that_writes_work(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = FakeClock()
+    clock = DeskClock(START)
     probe = StoreProbe(sqlite_store, clock)
     await fill(sqlite_store)
     assert not (await probe.look()).ok
@@ -131,11 +132,11 @@ async def test_a_unit_s_own_fault_says_nothing_of_the_store(sqlite_store: Store)
     with pytest.raises(StoreError):
         await sqlite_store.write(lambda tx: tx._cursor.execute("INSERT INTO facts (name) VALUES (NULL)", {}))
     assert sqlite_store.tally.last_write_fault is None
-    assert (await StoreProbe(sqlite_store, FakeClock()).look()).ok
+    assert (await StoreProbe(sqlite_store, DeskClock(START)).look()).ok
 
 
 async def test_a_database_that_was_moved_away_is_told_of(sqlite_store: Store, sqlite_state: Path) -> None:
-    clock, file, away = FakeClock(), sqlite_state / DATABASE_FILE, sqlite_state / "away"
+    clock, file, away = DeskClock(START), sqlite_state / DATABASE_FILE, sqlite_state / "away"
     probe = StoreProbe(sqlite_store, clock)
     assert (await probe.look()).ok
     os.rename(file, away)
@@ -150,7 +151,7 @@ async def test_a_database_that_was_moved_away_is_told_of(sqlite_store: Store, sq
 
 
 async def test_a_loop_that_was_held_up_is_late_until_it_kept_up_for_a_while() -> None:
-    clock, tally = FakeClock(), Tally()
+    clock, tally = DeskClock(START), Tally()
     lateness = Lateness(clock, tally)
     watching = asyncio.create_task(lateness.watch())
     await asyncio.sleep(0)

@@ -18,7 +18,8 @@ from bots.slack.setup import QUESTIONS
 from config.bots import SlackSettings
 from config.secret import Secret
 from core.vocabulary import BotName
-from tests.contract.doubles import ManualClock, NoChance
+from tests.clock import ManualClock
+from tests.contract.doubles import NoChance
 from tests.fakes.slack.methods import METHODS
 from tests.wire.slack_world import TABLE
 

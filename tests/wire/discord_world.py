@@ -10,10 +10,9 @@ from typing import TypedDict, Unpack
 
 from bots.discord.bot import DiscordBot
 from bots.discord.http import Patience
-from core.ports import Choice, CommandHelp, Haunt, Principal
+from core.ports import CommandHelp, Haunt
 from core.vocabulary import (
     Address,
-    BotName,
     Button,
     ChatId,
     ChatKind,
@@ -27,7 +26,8 @@ from core.vocabulary import (
     ThreadId,
     Verdict,
 )
-from tests.contract.doubles import PATIENCE_S, ManualClock, NoChance, RecordingDesk, running
+from tests.clock import PATIENCE_S, ManualClock
+from tests.contract.doubles import NoChance, RecordingDesk, running
 from tests.drivers.discord import NAME, settings_for
 from tests.fakes.discord import Channel, DiscordServer, GatewayRules
 
@@ -54,7 +54,7 @@ class DiscordDesk(RecordingDesk):
         super().__init__()
         memory = memory or Memory()
         self.notes, self.haunted = memory.notes, memory.haunted
-        self.asked: list[tuple[Principal, str, str]] = []
+        self.table = TABLE
         self.ignoring = False
         self.done = asyncio.Event()
         """Set: all that was said has its fate, and nothing is on its way to the bot."""
@@ -67,19 +67,6 @@ class DiscordDesk(RecordingDesk):
 
     async def settled(self, row: RowId) -> None:
         await self.done.wait()
-
-    @property
-    def commands(self) -> Sequence[CommandHelp]:
-        return TABLE
-
-    async def complete(self, principal: Principal, command: str, typed: str) -> Sequence[Choice]:
-        self.asked.append((principal, command, typed))
-        self.changed()
-        return await super().complete(principal, command, typed)
-
-    async def note(self, bot: BotName, name: str, value: str) -> None:
-        await super().note(bot, name, value)
-        self.changed()
 
     @property
     def messages(self) -> list[Message]:

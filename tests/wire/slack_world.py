@@ -7,7 +7,7 @@ import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Unpack
 
 from bots.slack.bot import SlackBot
@@ -28,9 +28,9 @@ from core.vocabulary import (
     Press,
     ThreadId,
 )
-from tests.contract.doubles import PATIENCE_S, ManualClock, NoChance, RecordingDesk
+from tests.clock import NEW_YEAR, PATIENCE_S, ManualClock
+from tests.contract.doubles import NoChance, RecordingDesk
 from tests.drivers.slack import NAME, settings_for
-from tests.fakes.clock import ManualClock as ServerClock
 from tests.fakes.slack.cast import ServerOptions
 from tests.fakes.slack.model import Channel, Person, Said
 from tests.fakes.slack.model import Message as Shown
@@ -42,43 +42,25 @@ TABLE = (
     CommandHelp(name="reset", summary="begin anew", argument="text", aliases=("new",)),
     CommandHelp(name="stop", summary="stop"),
 )
-START = 1_767_225_600.0
-"""What the bot's clock shows at the beginning, 2026-01-01; the double's shows the same."""
 
 
 class SlackDesk(RecordingDesk):
-    """A desk with some commands."""
+    """With some commands."""
 
-    @property
-    def commands(self) -> tuple[CommandHelp, ...]:
-        return TABLE
-
-    async def note(self, bot: BotName, name: str, value: str) -> None:
-        await super().note(bot, name, value)
-        self.changed()
-
-
-class TwoClocks(ManualClock):
-    """The bot's clock; the platform's goes with it."""
-
-    def __init__(self, server: ServerClock) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._server = server
-
-    def advance(self, seconds: float) -> None:
-        self._server.advance(seconds)
-        super().advance(seconds)
+        self.table = TABLE
 
 
 class World:
-    """The double, one person, and a bot with its desk. Both clocks stand still until a test moves them."""
+    """The double, one person, and a bot with its desk. The clock of both stands still until a test moves it."""
 
-    def __init__(self, server: SlackServer, clock: ServerClock) -> None:
+    def __init__(self, server: SlackServer, clock: ManualClock) -> None:
         self.server = server
         self.ada: Person = server.person("Ada")
         self.chat: Channel = server.im(self.ada)
         self.general: Channel = server.channel("general", members=[self.ada])
-        self.clock = TwoClocks(clock)
+        self.clock = clock
         self.desk = SlackDesk()
         self.bot = self.another()
         self._deliveries = 0
@@ -126,15 +108,15 @@ class World:
 
     @property
     def messages(self) -> list[Message]:
-        return [inbound for inbound in self.desk.heard if isinstance(inbound, Message)]
+        return self.desk.messages
 
     @property
     def presses(self) -> list[Press]:
-        return [inbound for inbound in self.desk.heard if isinstance(inbound, Press)]
+        return self.desk.presses
 
     @property
     def words(self) -> list[str]:
-        return [message.text for message in self.messages]
+        return self.desk.words
 
     def address(self, channel: Channel | None = None, thread: Said | str | None = None) -> Address:
         root = thread.ts if isinstance(thread, Said) else thread
@@ -156,7 +138,7 @@ class World:
 
     def again(self, delivery: Delivery, *others: MessageId) -> Delivery:
         """As it is handed over once more, where nobody knows whether it arrived; `others` are not it."""
-        since = datetime.fromtimestamp(START, UTC) - timedelta(minutes=5)
+        since = NEW_YEAR - timedelta(minutes=5)
         return replace(delivery, earlier=Earlier(since=since, others=frozenset(others)))
 
     def haunt(self, channel: Channel, thread: Said | None = None) -> None:
@@ -183,7 +165,7 @@ async def ended(task: asyncio.Task[None]) -> None:
 @asynccontextmanager
 async def opened(**options: Unpack[ServerOptions]) -> AsyncIterator[World]:
     """A world that breaks none of Slack's rules."""
-    clock = ServerClock(START)
+    clock = ManualClock()
     settings: ServerOptions = {"limits": None, "clock": clock, **options}
     async with SlackServer(**settings) as server:
         made = World(server, clock)

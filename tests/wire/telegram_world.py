@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 
 from bots.telegram.bot import Patience, TelegramBot
-from core.ports import CommandHelp
 from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, Message, MessageId, ThreadId
-from tests.contract.doubles import PATIENCE_S, ManualClock, NoChance, RecordingDesk
+from tests.clock import PATIENCE_S, ManualClock
+from tests.contract.doubles import NoChance, RecordingDesk
 from tests.drivers.telegram import NAME, settings_for
 from tests.fakes.telegram.model import Chat, User
 from tests.fakes.telegram.server import TelegramServer
-
-
-class DeskWithCommands(RecordingDesk):
-    """A desk whose commands a test chooses."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table: list[CommandHelp] = []
-
-    @property
-    def commands(self) -> Sequence[CommandHelp]:
-        return self.table
-
-    async def note(self, bot: BotName, name: str, value: str) -> None:
-        await super().note(bot, name, value)
-        self.changed()
 
 
 class World:
@@ -38,7 +21,7 @@ class World:
         self.ada: User = server.user("Ada")
         self.chat: Chat = server.private(self.ada)
         self.clock = ManualClock()
-        self.desk = DeskWithCommands()
+        self.desk = RecordingDesk()
         self.bot = self.another()
 
     def another(self, patience: Patience = Patience(), **settings: object) -> TelegramBot:  # noqa: B008 - frozen
@@ -85,11 +68,11 @@ class World:
 
     @property
     def messages(self) -> list[Message]:
-        return [inbound for inbound in self.desk.heard if isinstance(inbound, Message)]
+        return self.desk.messages
 
     @property
     def words(self) -> list[str]:
-        return [inbound.text for inbound in self.desk.heard if isinstance(inbound, Message)]
+        return self.desk.words
 
 
 async def ended(task: asyncio.Task[None]) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.clock import ShiftedTime
+from tests.clock import ShiftedClock
 from tests.crash.daemon import Daemon, until
 from tests.crash.dialogue import Dialogue
 from tests.drivers.discord import DiscordDriver, discord_server
@@ -21,17 +22,17 @@ from tests.wire.daemon_world import CALM, crash_agent
 from tests.wire.shifted import SHIFT
 
 DAYS_S: Final = 3 * 86_400.0
-Opened = Callable[[ShiftedTime], AbstractContextManager[Driver]]
+Opened = Callable[[ShiftedClock], AbstractContextManager[Driver]]
 
 
 @contextmanager
-def discord(shifted: ShiftedTime) -> Iterator[Driver]:
+def discord(shifted: ShiftedClock) -> Iterator[Driver]:
     with discord_server(shifted) as server:
         yield DiscordDriver(server, shifted=shifted)
 
 
 @contextmanager
-def slack(shifted: ShiftedTime) -> Iterator[Driver]:
+def slack(shifted: ShiftedClock) -> Iterator[Driver]:
     """What nobody takes, Slack gives up at once."""
     with ThreadedSlackServer(clock=shifted, answer_s=ANSWER_S, retries_s=(0.0, 0.0, 0.0)) as server:
         yield SlackDriver(server, shifted=shifted)
@@ -39,7 +40,7 @@ def slack(shifted: ShiftedTime) -> Iterator[Driver]:
 
 @pytest.mark.parametrize("opened", [discord, slack])
 def test_c01_what_waited_for_days_is_left_and_what_is_said_now_is_answered(opened: Opened, tmp_path: Path) -> None:
-    shifted, shift, journal = ShiftedTime(), tmp_path / "shift", tmp_path / "journal"
+    shifted, shift, journal = ShiftedClock(), tmp_path / "shift", tmp_path / "journal"
     environ = {SHIFT: str(shift)}
     with opened(shifted) as platform:
         platform.without_limits()
@@ -51,7 +52,7 @@ def test_c01_what_waited_for_days_is_left_and_what_is_said_now_is_answered(opene
             daemon.kill()
             for mark in ("missed", "more"):
                 talk.put(f"fast {mark}", mark)
-            shifted.ahead_s += DAYS_S
+            shifted.ahead += timedelta(seconds=DAYS_S)
             begin(daemon, platform, shift, DAYS_S)
             asked(talk, "new")
             asked(talk, "newer")

@@ -10,11 +10,10 @@ from typing import Final
 import pytest
 
 from core.vocabulary import DeliveryId
-from tests.contract.doubles import PATIENCE_S, running
-from tests.fakes.clock import ManualClock
+from tests.clock import PATIENCE_S, LeapingLoop, ManualClock
+from tests.contract.doubles import running
 from tests.fakes.discord import DiscordServer, GatewayRules, Interaction
 from tests.wire.discord_world import DiscordDesk, World, serving, world
-from tests.wire.leaping import LeapingLoop
 
 ANSWER_S: Final = 3.0
 """https://docs.discord.com/developers/interactions/receiving-and-responding#responding-to-an-interaction"""
@@ -40,7 +39,7 @@ class Timed(World):
 
 @pytest.fixture
 async def discord() -> AsyncIterator[Timed]:
-    platform = ManualClock(1_767_225_600.0)
+    platform = ManualClock()
     rules = GatewayRules(identify_every_s=0.0)
     async with DiscordServer(limits=None, clock=platform, gateway=rules) as server:
         made = Timed(server, platform)

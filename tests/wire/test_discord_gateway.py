@@ -10,11 +10,11 @@ import pytest
 from bots.discord.bot import DiscordBot
 from bots.discord.sdk import Route
 from core.errors import BotRejected
-from tests.contract.doubles import PATIENCE_S, NoChance, running
+from tests.clock import PATIENCE_S, LeapingLoop
+from tests.contract.doubles import NoChance, running
 from tests.drivers.discord import NAME, settings_for
 from tests.fakes.discord import DiscordServer, GatewayRules
 from tests.wire.discord_world import DiscordDesk, World, serving, world
-from tests.wire.leaping import LeapingLoop
 
 
 @pytest.fixture

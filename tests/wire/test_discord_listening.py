@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import BotRejected, Rejected, Unknown
 from core.vocabulary import ChatKind, Edit, FileKind, Quote
-from tests.contract.doubles import PATIENCE_S
+from tests.clock import PATIENCE_S
 from tests.fakes.discord import JsonObject
 from tests.wire.discord_world import DiscordDesk, World, serving, world
 

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from bots.discord.probe import DiscordProbe
-from core.clock import SystemClock
 from core.errors import BotError, BotRejected
 from core.ports import Finding
-from tests.contract.doubles import PATIENCE_S
+from tests.clock import PATIENCE_S, ShiftedClock
 from tests.drivers.discord import NAME, settings_for
 from tests.fakes.discord import DiscordServer
 
 MESSAGE_CONTENT = 1 << 15
-
-
-class SkewedClock(SystemClock):
-    """A machine whose clock is wrong."""
-
-    def __init__(self, skew: timedelta) -> None:
-        self._skew = skew
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + self._skew
 
 
 @pytest.fixture
@@ -37,7 +26,7 @@ async def server() -> AsyncIterator[DiscordServer]:
 
 
 def probe(server: DiscordServer, *, skew_s: float = 0.0, listen_s: float = 5.0, **settings: object) -> DiscordProbe:
-    clock = SkewedClock(timedelta(seconds=skew_s))
+    clock = ShiftedClock(timedelta(seconds=skew_s))
     return DiscordProbe(NAME, settings=settings_for(server, **settings), clock=clock, listen_s=listen_s)
 
 

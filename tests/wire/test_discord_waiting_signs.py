@@ -10,10 +10,10 @@ import pytest
 
 from core.errors import StoreError, Unknown
 from core.vocabulary import BotName, Delivery, DeliveryId, Earlier, Message
-from tests.contract.doubles import PATIENCE_S, running
+from tests.clock import PATIENCE_S, LeapingLoop
+from tests.contract.doubles import running
 from tests.fakes.discord import Interaction
 from tests.wire.discord_world import DiscordDesk, World, serving, world
-from tests.wire.leaping import LeapingLoop
 
 QUARTER_S = 15 * 60.0
 

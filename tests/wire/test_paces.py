@@ -21,7 +21,8 @@ from bots.slack.bot import SlackBot
 from core.agents.agent import AgentEvent, TurnContext
 from core.ports import Bot, CanEdit
 from core.vocabulary import Capabilities, ChatId, ChatKind, Delivery, MessageId, Pace, TextDelta
-from tests.contract.doubles import PATIENCE_S, NoChance, RecordingDesk, running
+from tests.clock import NEW_YEAR, PATIENCE_S
+from tests.contract.doubles import NoChance, RecordingDesk, running
 from tests.drivers import discord as discord_driver
 from tests.drivers import slack as slack_driver
 from tests.fakes.discord import DiscordServer, GatewayRules
@@ -30,7 +31,6 @@ from tests.fakes.slack.server import SlackServer
 from tests.flow.bot import GrowingBot
 from tests.flow.house import House, opened
 from tests.wire.discord_world import World
-from tests.wire.slack_world import START
 
 WORDS, WORD_S = 300, 0.15
 QUESTIONS = 12
@@ -104,7 +104,7 @@ async def on_discord(state: Path) -> AsyncIterator[tuple[House, Through]]:
 async def on_slack(state: Path) -> AsyncIterator[tuple[House, Through]]:
     async with (
         housed(state, slack.CAPABILITIES) as (house, through),
-        SlackServer(clock=lambda: START + house.clock.monotonic()) as server,
+        SlackServer(clock=lambda: NEW_YEAR.timestamp() + house.clock.monotonic()) as server,
     ):
         channel = server.channel("general", members=[server.person("Ada")])
         through.real = bot = SlackBot(

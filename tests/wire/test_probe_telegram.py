@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -12,19 +12,9 @@ from bots.telegram.probe import TelegramProbe
 from core.clock import SystemClock
 from core.errors import BotError, BotRejected
 from core.ports import Finding
-from tests.contract.doubles import PATIENCE_S
+from tests.clock import PATIENCE_S, ShiftedClock
 from tests.drivers.telegram import NAME, settings_for
 from tests.fakes.telegram import JsonObject, TelegramServer
-
-
-class SkewedClock(SystemClock):
-    """A machine whose clock is wrong."""
-
-    def __init__(self, skew: timedelta) -> None:
-        self._skew = skew
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + self._skew
 
 
 @pytest.fixture
@@ -35,7 +25,7 @@ async def server() -> AsyncIterator[TelegramServer]:
 
 
 def probe(server: TelegramServer, *, skew_s: float = 0.0, poll_s: int = 1, **settings: object) -> TelegramProbe:
-    clock = SkewedClock(timedelta(seconds=skew_s))
+    clock = ShiftedClock(timedelta(seconds=skew_s))
     return TelegramProbe(NAME, settings=settings_for(server, **settings), clock=clock, poll_s=poll_s)
 
 

@@ -8,15 +8,16 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import httpx
 import pytest
 
+from tests.clock import ManualClock
 from tests.crash.daemon import ANY_PORT, PATIENCE_S, Daemon, until
 from tests.drivers.slack import shown
-from tests.fakes.clock import ManualClock
 from tests.fakes.slack.delivery import Delivery
 from tests.fakes.slack.posting import Signing
 from tests.fakes.slack.server import SlackServer
@@ -97,7 +98,7 @@ class OnTelegram:
 
 @pytest.fixture
 async def telegram(tmp_path: Path) -> AsyncIterator[OnTelegram]:
-    clock = ManualClock(time.time())
+    clock = ManualClock(datetime.now(UTC))
     async with TelegramServer(limits=None, wall_clock=clock) as server:
         made = OnTelegram(server, clock)
         bot = {"platform": "telegram", "token": server.token, "api_base": server.url, "drafts": False,

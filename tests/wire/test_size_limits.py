@@ -20,7 +20,8 @@ from core.errors import FileRefused
 from core.ports import Bot
 from core.store.files import Files
 from core.vocabulary import Address, BotName, ChatId
-from tests.contract.doubles import ManualClock, NoChance
+from tests.clock import ManualClock
+from tests.contract.doubles import NoChance
 from tests.flow.files import FilingBot, bot_of, bring, file
 from tests.flow.house import opened
 

@@ -9,8 +9,7 @@ import pytest
 from core.errors import BotRejected
 from core.vocabulary import ChatKind
 from tests.contract.doubles import running
-from tests.fakes.clock import ManualClock as ServerClock
-from tests.wire.slack_world import START, World, ended, opened
+from tests.wire.slack_world import World, ended, opened
 
 
 @pytest.fixture
@@ -52,8 +51,7 @@ async def test_nothing_is_suggested_to_somebody_whom_nobody_hears(world: World) 
 
 
 async def test_an_assistant_is_not_asked_for_that_twice() -> None:
-    clock = ServerClock(START)
-    async with opened(clock=clock) as world:
+    async with opened() as world:
         async with running(world.another(catch_up=0), world.desk):
             await world.up()
             for _ in range(2):

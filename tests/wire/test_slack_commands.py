@@ -18,9 +18,9 @@ from tests.wire.slack_world import SlackDesk, World, opened
 class WholeDesk(SlackDesk):
     """With all the commands that there are."""
 
-    @property
-    def commands(self) -> tuple[CommandHelp, ...]:
-        return tuple(
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = tuple(
             CommandHelp(name=one.name, summary="", aliases=one.aliases, private=one.private) for one in COMMANDS
         )
 

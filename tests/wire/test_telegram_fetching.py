@@ -13,7 +13,8 @@ import pytest
 from core.errors import BotError, FloodWait, NotSent, Rejected
 from core.ports import CanFetch
 from core.vocabulary import Attachment, FileKind
-from tests.contract.doubles import PATIENCE_S, running
+from tests.clock import PATIENCE_S
+from tests.contract.doubles import running
 from tests.fakes.telegram.model import JsonValue
 from tests.fakes.telegram.server import TelegramServer
 from tests.wire.telegram_world import World

@@ -13,7 +13,8 @@ from core.chance import SystemRandom
 from core.clock import SystemClock
 from core.ports import AsgiApp, AsgiMessage, AsgiReceive, AsgiSend
 from core.service.listener import Listener
-from tests.contract.doubles import PATIENCE_S, running
+from tests.clock import PATIENCE_S
+from tests.contract.doubles import running
 from tests.fakes.telegram.courier import Courier
 from tests.fakes.telegram.server import TelegramServer
 from tests.wire.telegram_world import World

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from core.vocabulary import Edit, Malformed, Message
+from tests.clock import ManualClock
 from tests.contract.doubles import running
-from tests.fakes.clock import ManualClock as ServerClock
 from tests.fakes.telegram.model import JsonObject
 from tests.fakes.telegram.server import TelegramServer
 from tests.wire.telegram_world import World
@@ -49,7 +49,7 @@ async def test_c09_c11_a_redelivered_update_keeps_its_id(world: World) -> None:
 
 
 async def test_after_a_quiet_week_the_offset_is_left_out() -> None:
-    server_clock = ServerClock()
+    server_clock = ManualClock()
     async with TelegramServer(limits=None, clock=server_clock) as server:
         world = World(server)
         async with running(world.bot, world.desk):

@@ -11,7 +11,8 @@ from bots.telegram.bot import TelegramBot
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, ThreadGone, Unknown
 from core.ports import Bot, CanEdit, CanType
 from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, MessageId, UserId
-from tests.contract.doubles import ManualClock, NoChance, RecordingDesk, running
+from tests.clock import ManualClock
+from tests.contract.doubles import NoChance, RecordingDesk, running
 from tests.drivers.telegram import NAME, settings_for
 from tests.fakes.telegram.model import Chat
 from tests.fakes.telegram.server import TelegramServer

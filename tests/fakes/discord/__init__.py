@@ -29,7 +29,7 @@ What there is to make: places.py; what people say: acts.py; buttons and commands
 record: control.py. Names of routes: routes.py. Source of all figures: https://docs.discord.com/developers.
 """
 
-from tests.fakes.clock import ManualClock
+from tests.clock import ManualClock
 from tests.fakes.discord.interaction_state import Interaction
 from tests.fakes.discord.limits import RateLimits
 from tests.fakes.discord.model import (

@@ -44,7 +44,7 @@ Rooms: `model` (values), `platform` and `records` (state), `cast`, `people`, `cl
 methods), `schema`, `elements`, `blocks` (Block Kit), then one module for each noun of the API.
 """
 
-from tests.fakes.clock import ManualClock
+from tests.clock import ManualClock
 from tests.fakes.faults import Fault
 from tests.fakes.slack.delivery import Attempt, Delivery
 from tests.fakes.slack.model import (

@@ -1,8 +1,8 @@
 """A server on a manual clock, the real SDK's clients, and a small cast, for the tests of the double that live here."""
 
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import aiohttp
 import pytest
@@ -38,7 +38,7 @@ class Listener:
 
 @pytest.fixture
 def clock() -> ManualClock:
-    return ManualClock(time.time())
+    return ManualClock(datetime.now(UTC))
 
 
 @pytest.fixture

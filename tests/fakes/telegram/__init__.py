@@ -4,7 +4,7 @@ Where Telegram repairs or overlooks, it refuses and records a violation. Sources
 https://core.telegram.org/bots/faq.
 """
 
-from tests.fakes.clock import ManualClock
+from tests.clock import ManualClock
 from tests.fakes.faults import Fault
 from tests.fakes.telegram.flood import FloodLimits
 from tests.fakes.telegram.model import (
