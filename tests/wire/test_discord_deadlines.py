@@ -13,7 +13,7 @@ from core.vocabulary import DeliveryId
 from tests.clock import PATIENCE_S, LeapingLoop, ManualClock
 from tests.contract.doubles import running
 from tests.fakes.discord import DiscordServer, GatewayRules, Interaction
-from tests.wire.discord_world import DiscordDesk, World, serving, world
+from tests.wire.discord_world import DiscordDesk, World, serving
 
 ANSWER_S: Final = 3.0
 """https://docs.discord.com/developers/interactions/receiving-and-responding#responding-to-an-interaction"""

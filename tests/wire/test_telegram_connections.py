@@ -17,7 +17,7 @@ import telegram
 from bots.telegram.api import Lost, NotLeft, call
 from bots.telegram.http import AiohttpRequest, Timeouts
 from config.secret import Secret
-from tests.contract.doubles import PATIENCE_S
+from tests.clock import PATIENCE_S
 from tests.fakes.telegram.server import TelegramServer
 
 TOKEN = "7123456789:AAa_token_that_is_long_enough_to_be_one"
