@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 import venv
 import zipfile
 from dataclasses import dataclass
@@ -17,8 +16,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 OF_THIS_TREE = hashlib.sha256(os.fsencode(ROOT)).hexdigest()[:8]
 CACHE = Path(tempfile.gettempdir()) / f"frontdesk-bench-wheel-{os.getuid()}-{OF_THIS_TREE}"
-MODEL_EXTRA = "openai"
-"""Installed with the wheel if the project declares it: the model agents of the benchmark speak OpenAI's API."""
 NOT_BUILT = (".*", "tests", "build", "__pycache__", "*.egg-info")
 
 
@@ -42,7 +39,7 @@ def installed() -> Installed:
             print("wire: installing the wheel and its dependencies; kept for the next run", file=sys.stderr, flush=True)
             shutil.rmtree(CACHE, ignore_errors=True)
             venv.create(home, with_pip=True)
-            _pip(python, "install", "--compile", "-c", str(ROOT / "constraints.txt"), f"{wheel}{_extra()}")
+            _pip(python, "install", "--compile", "-c", str(ROOT / "constraints.txt"), str(wheel))
             complete.touch()
         else:
             _pip(python, "install", "--compile", "--no-deps", "--force-reinstall", str(wheel))
@@ -56,11 +53,6 @@ def _built(folder: Path) -> Path:
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*NOT_BUILT))
     _pip(Path(sys.executable), "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(source))
     return next(folder.glob("*.whl"))
-
-
-def _extra() -> str:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return f"[{MODEL_EXTRA}]" if MODEL_EXTRA in project.get("optional-dependencies", {}) else ""
 
 
 def _pip(python: Path, *arguments: str) -> None:
