@@ -17,19 +17,23 @@ from tests.bench.outside.rounds import config_of
 from tests.bench.provider import provider
 from tests.fakes.telegram.server import ThreadedTelegramServer
 
-STARTS = 4
+STARTS = 3
 WATCHED = (sys.executable, "-m", "tests.bench.watched")
 END_S = 30.0
 
 
 def _watched(config: Path, state: Path) -> dict[str, float]:
     """What one daemon, watched, says of itself."""
-    with subprocess.Popen(
-        [*WATCHED, "run", "--config", config, "--state", state],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    ) as daemon:  # fmt: skip
+    log = state.with_name("log")
+    command = [*WATCHED, "run", "--config", config, "--state", state]
+    with (
+        log.open("w") as file,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=file, text=True) as daemon,
+    ):
         assert daemon.stdout is not None
-        report: dict[str, float] = json.loads(daemon.stdout.readline())
+        line = daemon.stdout.readline()
+        assert line, log.read_text(encoding="utf-8")[-3000:]
+        report: dict[str, float] = json.loads(line)
         daemon.send_signal(signal.SIGTERM)
         assert daemon.wait(END_S) == 0
     return report

@@ -14,13 +14,25 @@ import os
 import statistics
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from tests.bench.double import AT_ONCE, SLOW, SLOW_S, TALK
 from tests.bench.figures import Figure
 from tests.bench.house import AgentTable, new_state
 from tests.bench.outside.daemon import import_s, libraries
-from tests.bench.outside.rounds import SETTLE_S, Order, Round, Stage, config_of, median_of, running, stage
+from tests.bench.outside.rounds import (
+    SETTLE_S,
+    BareSide,
+    Order,
+    Round,
+    Side,
+    Stage,
+    config_of,
+    median_of,
+    running,
+    stage,
+)
 from tests.bench.outside.wheel import Installed, installed
 from tests.bench.provider import Provider, provider
 
@@ -32,7 +44,7 @@ PEOPLE: Final = 64
 SLOW_PEOPLE: Final = 30
 SEQUENCE: Final = Order(turns=max(6, round(40 * SHARE)))
 AT_ONCE_EACH: Final = Order(turns=max(1, round(2 * SHARE)), people=PEOPLE)
-SHOWN: Final = Order(turns=max(3, round(8 * SHARE)))
+SHOWN: Final = Order(turns=max(3, round(5 * SHARE)))
 ROUNDS: Final = 3
 STARTS: Final = 3
 IDLE_S: Final = 2.0
@@ -107,10 +119,9 @@ class Wire:
         for _ in range(STARTS):
             async with new_state() as home:
                 for config, took in ((offline, first), (offline, later), (model, with_model)):
-                    async with running(home, self._wheel, config) as daemon:
-                        took.append(daemon.ready_s)
-                        await asyncio.sleep(SETTLE_S)
-                    ends.append(daemon.end_s)
+                    ready_s, end_s = await self._start(home, config)
+                    took.append(ready_s)
+                    ends.append(end_s)
                 imports.append(await asyncio.to_thread(import_s, home, self._wheel, modules))
         self._note(f"a start loads {len(modules)} modules that are not ours")
         bare = statistics.median(imports)
@@ -122,6 +133,12 @@ class Wire:
         figures = [self._kept(what, "s", (statistics.median(took), bare), times) for what, took, times in starts]
         ended = Figure(what=f"{self._name}: SIGTERM to exit 0", value=statistics.median(ends), unit="s", budget=1.0)
         return [*figures, ended]
+
+    async def _start(self, home: Path, config: str) -> tuple[float, float]:
+        """Seconds to ready, and from SIGTERM to the end."""
+        async with running(home, self._wheel, config) as daemon:
+            await asyncio.sleep(SETTLE_S)
+        return daemon.ready_s, daemon.end_s
 
     async def _memory(self, small: Stage, words: str, agent: AgentTable, budget: float) -> Figure:
         """Of a later start, after a turn."""
@@ -148,13 +165,7 @@ class Wire:
                 await one.plan(warm.kinds, warm.units)
                 await large.play(one.side, Order(turns=1, people=PEOPLE))
             for order in (SEQUENCE, AT_ONCE_EACH):
-                rounds: tuple[list[Round], list[Round], list[Round]] = ([], [], [])
-                for _ in range(ROUNDS):
-                    seen = await large.play(desk, order)
-                    rounds[0].append(seen)
-                    for one, its in ((bare, rounds[1]), (other, rounds[2])):
-                        await one.plan(seen.kinds, seen.units)
-                        its.append(await large.play(one.side, order))
+                rounds = await _in_turn(large, order, desk, (bare, other))
                 self._told("daemon", rounds[0])
                 self._told("bare", rounds[1])
                 for figure in self._model_figures(order, *rounds):
@@ -226,3 +237,17 @@ class Wire:
             f"{who}: a turn made {calls}, {last.units:.1f} units in {last.commits:.1f} commits; CPU {spread} ms; "
             f"{last.per_s:.1f} turns/s; platform {last.platform_cores:.2f}, model {last.model_cores:.2f} cores"
         )
+
+
+async def _in_turn(
+    large: Stage, order: Order, desk: Side, bares: tuple[BareSide, BareSide]
+) -> tuple[list[Round], list[Round], list[Round]]:
+    """The rounds of the daemon and of both bare sides. These make in each what the daemon made right before."""
+    rounds: tuple[list[Round], list[Round], list[Round]] = ([], [], [])
+    for _ in range(ROUNDS):
+        seen = await large.play(desk, order)
+        rounds[0].append(seen)
+        for bare, its in zip(bares, rounds[1:], strict=True):
+            await bare.plan(seen.kinds, seen.units)
+            its.append(await large.play(bare.side, order))
+    return rounds
