@@ -25,7 +25,7 @@ END_S = 30.0
 def _watched(config: Path, state: Path) -> dict[str, float]:
     """What one daemon, watched, says of itself."""
     log = state.with_name("log")
-    command = [*WATCHED, "run", "--config", config, "--state", state]
+    command: list[str | Path] = [*WATCHED, "run", "--config", config, "--state", state]
     with (
         log.open("w") as file,
         subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=file, text=True) as daemon,
