@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.backoff import Backoff, backoff_s
-from tests.flow.clock import FakeClock
+from tests.clock import ManualClock
 
 
 class Least:
@@ -30,12 +30,12 @@ def test_without_a_most_it_ends_growing_all_the_same() -> None:
 
 
 def test_the_upper_half_of_a_wait_is_left_to_chance() -> None:
-    clock = FakeClock()
+    clock = ManualClock()
     assert [Backoff(clock, Least()).next_s(2, 60), Backoff(clock, Most()).next_s(2, 60)] == [1, 2]
 
 
-async def test_success_begins_anew_and_a_short_one_does_not() -> None:
-    clock = FakeClock()
+def test_success_begins_anew_and_a_short_one_does_not() -> None:
+    clock = ManualClock()
     waits = Backoff(clock, Most())
     assert [waits.next_s(), waits.next_s(), waits.next_s()] == [2, 4, 8]
     waits.worked()
@@ -43,6 +43,6 @@ async def test_success_begins_anew_and_a_short_one_does_not() -> None:
     began_s = clock.monotonic()
     assert not waits.worked_since(began_s)
     assert waits.next_s() == 4
-    await clock.leap(60)
+    clock.advance(60)
     assert waits.worked_since(began_s)
     assert waits.next_s() == 2

@@ -12,11 +12,9 @@ import pytest
 
 from core.desk.pulse import BEAT_S
 from core.desk.signs import NOTHING_SHOWN_S
-from tests.contract.discord import discord
-from tests.contract.doubles import PATIENCE_S
+from tests.clock import PATIENCE_S
 from tests.contract.harness import Harness
-from tests.contract.slack import slack
-from tests.contract.telegram import telegram
+from tests.contract.platforms import discord, slack, telegram
 from tests.fakes.agents import STAGES
 from tests.flow.bot import FakeBot
 from tests.flow.house import House
@@ -41,7 +39,7 @@ class Staged:
     @property
     def calls(self) -> list[str]:
         """What the platform was asked since `listen`."""
-        made: Sequence[Any] = self.harness._server.calls  # type: ignore[attr-defined]  # each harness has its own
+        made: Sequence[Any] = self.harness.driver.server.calls  # type: ignore[attr-defined]  # each has its own
         names = [getattr(call, "route", "") or call.method for call in made]
         return [name for name in names if name not in POLLS][self._before :]
 
