@@ -3,29 +3,51 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from bots.discord.bot import DiscordBot
 from core.desk.pulse import BEAT_S
 from core.desk.signs import NOTHING_SHOWN_S
+from core.service.supervisor import BotHealth
 from tests.clock import PATIENCE_S
+from tests.contract.doubles import NoChance
 from tests.contract.harness import Harness
 from tests.contract.platforms import discord, slack, telegram
+from tests.drivers.discord import NAME, settings_for
 from tests.fakes.agents import STAGES
 from tests.flow.bot import FakeBot
 from tests.flow.house import House
+from tests.wire.discord_world import SOON
+
+
+@asynccontextmanager
+async def plain_discord() -> AsyncIterator[Harness]:
+    """The contract's own bot wants a desk that records."""
+    async with discord() as harness:
+        settings = settings_for(harness.driver.server)
+        harness.bot = DiscordBot(NAME, settings=settings, clock=harness.clock, random=NoChance(), patience=SOON)
+        yield harness
+
 
 PLATFORMS: dict[str, Callable[[], AbstractAsyncContextManager[Harness]]] = {
-    "discord": discord,
+    "discord": plain_discord,
     "slack": slack,
     "telegram": telegram,
 }
-POLLS = ("getUpdates",)
-"""Calls that have nothing to do with an answer."""
+SHOWN = frozenset(
+    {
+        "sendMessage", "editMessageText", "sendMessageDraft", "sendChatAction", "setMessageReaction",
+        "create_message", "edit_message", "typing", "create_reaction",
+        "chat.postMessage", "chat.update", "chat.startStream", "chat.appendStream", "chat.stopStream",
+        "assistant.threads.setStatus", "reactions.add",
+    }
+)  # fmt: skip
+"""Calls by which people are shown something, as the doubles call them."""
 
 
 class Staged:
@@ -34,17 +56,13 @@ class Staged:
     def __init__(self, house: House, harness: Harness) -> None:
         self.house = house
         self.harness = harness
-        self._before = 0
 
     @property
     def calls(self) -> list[str]:
-        """What the platform was asked since `listen`."""
-        made: Sequence[Any] = self.harness.driver.server.calls  # type: ignore[attr-defined]  # each has its own
+        """What people were shown, call by call."""
+        made: Sequence[Any] = self.harness.driver.server.calls
         names = [getattr(call, "route", "") or call.method for call in made]
-        return [name for name in names if name not in POLLS][self._before :]
-
-    def listen(self) -> None:
-        self._before += len(self.calls)
+        return [name for name in names if name in SHOWN]
 
     async def until(self, holds: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE_S):
@@ -69,33 +87,27 @@ async def staged(request: pytest.FixtureRequest, sqlite_state: Path) -> AsyncIte
 async def opened(state: Path, harness: Harness) -> AsyncIterator[House]:
     house = House(state, {}, [cast(FakeBot, harness.bot)])
     await house.open()
+    health = house.desk.health
+    assert isinstance(health, BotHealth)
+    health.degraded(harness.bot.name, "it has not begun")
     heard = asyncio.create_task(harness.bot.run(house.desk))
     house.stage.on("go", house.stage.waits(before=("one",), after=(" two",)))
     try:
+        async with asyncio.timeout(PATIENCE_S):
+            while health.states[harness.bot.name].state != "up":  # noqa: ASYNC110  # of this nobody tells
+                await asyncio.sleep(0.002)
         yield house
     finally:
         heard.cancel()
         await asyncio.wait([heard])
+        assert heard.cancelled() or heard.exception() is None
         house.bots.clear()  # real ones, which no process of a test brings back
         await house.die()
         del STAGES[house.stage_name]
 
 
-async def settled(staged: Staged) -> None:
-    """What a bot says of itself at its start has been said."""
-    calls: list[str] = []
-    while len(staged.calls) != len(calls) or not calls:
-        calls = staged.calls
-        await asyncio.sleep(0.05)
-
-
-Act = Callable[[Staged], Awaitable[None]]
-
-
 async def test_a_quick_answer_costs_one_call(staged: Staged) -> None:
-    await settled(staged)
     await staged.asked()
-    staged.listen()
     await staged.house.advance(NOTHING_SHOWN_S - BEAT_S / 2)
     staged.house.stage.gate().set()
     await staged.until(lambda: staged.harness.seen() == ("one two",))
@@ -104,9 +116,7 @@ async def test_a_quick_answer_costs_one_call(staged: Staged) -> None:
 
 
 async def test_a_slow_one_shows_that_it_is_on_its_way(staged: Staged) -> None:
-    await settled(staged)
     await staged.asked()
-    staged.listen()
     await staged.house.advance(NOTHING_SHOWN_S + BEAT_S)
     await staged.until(lambda: bool(staged.calls))
     assert staged.harness.seen() in ((), ("one",))
