@@ -1,12 +1,14 @@
 """One Slack app in one workspace: connect, listen by socket or HTTP, stop.
 
-What Slack hands over is acknowledged only after the desk has stored it. The SDK is slack_sdk alone: events, buttons and
-commands are told apart by their type, and a framework would acknowledge what it could not store.
+What Slack hands over is acknowledged only after the desk has stored it. slack_sdk holds the sockets and calls Slack's
+methods, Bolt calls the listeners (`app`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import importlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -79,6 +81,7 @@ class SlackBot:
     async def run(self, desk: Desk) -> None:
         """What people said before the start is read from Slack's history first."""
         async with connected(self._settings, self._clock, self._patience) as line:
+            await asyncio.to_thread(importlib.import_module, f"{__package__}.app")  # Bolt: a tenth of a second
             waits = Backoff(self._clock, self._random)
             tell = functools.partial(desk.health.degraded, self._name)
             us = await patiently(functools.partial(introduce, line, self._name), self._clock, waits, tell)

@@ -2,7 +2,7 @@
 
 Slack does not tell in which thread somebody typed one. It is about the only conversation of that direct chat, or the
 only thread of that channel in which the person talked with us; where there are several, or where not all could be
-looked at, the person is asked.
+looked at, a form asks the person. It also offers what a command may be given, where that is missing.
 """
 
 from __future__ import annotations
@@ -13,25 +13,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from bots.slack import interactions, tokens, words
+from bots.slack import forms, interactions, tokens, words
+from bots.slack.forms import Answered, Question
 from bots.slack.history import cursor_of
 from bots.slack.inbound import Account
-from bots.slack.interactions import WHICH, Choice, Command
+from bots.slack.interactions import Command
 from bots.slack.line import Line
 from bots.slack.manifest import COMMAND
-from bots.slack.markup import Block, mrkdwn_text, plain_text
 from bots.slack.outbound import QUIET
 from bots.slack.people import People
 from bots.slack.recent import Recent
 from core.errors import BotError, StoreError, ThreadGone
 from core.fields import Json, records
-from core.ports import CommandHelp, Desk, Haunt, Principal
+from core.ports import Choice, CommandHelp, Desk, Haunt, Principal
 from core.vocabulary import Address, ChatId, ChatKind, EventId, Message, MessageId, Receipt, ThreadId, Verdict
 
 _LOOKED_AT: Final = 20
 """Conversations of one place that are looked at, the latest. Slack lets some 50 threads be read in a minute
-(https://docs.slack.dev/apis/web-api/rate-limits), and shows at most 25 buttons
-(https://docs.slack.dev/reference/block-kit/blocks/actions-block)."""
+(https://docs.slack.dev/apis/web-api/rate-limits)."""
 _PAGE: Final = 200
 _REMEMBERED: Final = 256
 _HAUNTS: Final = 10_000
@@ -41,11 +40,11 @@ _URL_USES: Final = 5
 https://docs.slack.dev/interactivity/handling-user-interaction#message_responses."""
 _PRIVATE: Final = "private"
 """What the id of a message begins with whose answer one person sees; that person follows."""
-_LABEL: Final = 70
+_OPEN_S: Final = 0.7
+"""A form is to be opened so soon after all was looked up: within three seconds of the command, like the acknowledgement
+(https://docs.slack.dev/interactivity/handling-user-interaction#modal_responses)."""
 _OPENING: Final = 1_000
 """So much of how a thread begins is kept, in characters, before names stand in it."""
-_NO_THREAD: Final = "chat"
-"""The value of a button for a chat itself."""
 _ANYWHERE: Final = frozenset({"help", "sessions", "version", "whoami"})
 """Commands that are about no conversation."""
 _UNASKED: Final = _ANYWHERE | {"forget", "usage"}
@@ -97,7 +96,7 @@ class Private:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Meant:
-    """What a command comes to: a message, or words for the one who typed it."""
+    """What a command comes to: a message, or words for the one who typed it; neither where a form asks for more."""
 
     message: Message | None = None
     answer: Json | None = None
@@ -112,7 +111,6 @@ class Commands:
         self._us = us
         self._desk = desk
         self._urls: Recent[tuple[str, str], ResponseUrl] = Recent(_REMEMBERED)
-        self._asked: Recent[str, Command] = Recent(_REMEMBERED)
         self._begun: Recent[Haunt, Begun] = Recent(_REMEMBERED)
         """Good until something more is said there."""
 
@@ -131,10 +129,20 @@ class Commands:
             return Meant(answer=ephemeral(words.NOT_NOW))
         if not heard:
             return Meant(message=self._message(command.id, here, command))
-        names, place = await asyncio.gather(
-            self._people.names(interactions.people(payload), until_s), self._where(command, here, until_s)
-        )
-        return self._placed(interactions.command(payload, self._us, names) or command, here, place)
+        names, place, lacking = await asyncio.gather(
+            self._people.names(interactions.people(payload), until_s), self._where(command, here, until_s),
+            self._is_lacking(command, here),
+        )  # fmt: skip
+        command = interactions.command(payload, self._us, names) or command
+        if lacking and isinstance(place, Address):
+            question = Question(chat=place.chat, thread=str(place.thread or ""), takes=True)
+            return await self._ask(command, question, until_s)
+        if isinstance(place, Found) and place.places and self._table_name(command) not in _UNASKED:
+            threads = [(str(address.thread or ""), topic) for address, topic in place.places]
+            chat = place.places[0][0].chat
+            question = Question(chat=chat, threads=threads, all=place.all, takes=lacking)
+            return await self._ask(command, question, until_s)
+        return self._placed(command, here, place)
 
     async def _where(self, command: Command, here: Address, until_s: float) -> Address | Found | None:
         """What the command is about; None where that is not to be had in time, though it must be known."""
@@ -170,21 +178,32 @@ class Commands:
             return Meant(answer=ephemeral(words.NOT_NOW))
         if not isinstance(place, Address):
             unasked = self._table_name(command) in _UNASKED
-            if place.places and not unasked:
-                return Meant(answer=self._ask(command, place))
             if not unasked and not (place.all and self._is_private(command.name)):
                 return Meant(answer=ephemeral(words.NONE_HERE if place.all else words.NOT_ALL))
             place = here
         return Meant(message=self._message(command.id, place, command))
 
-    def chosen(self, choice: Choice) -> Message | None:
-        """The command for the conversation that was chosen; None if it is not known any more."""
-        command = self._asked.pop(choice.block)
-        if command is None or command.sender.user != choice.sender.user:
-            return None
-        thread = None if choice.value == _NO_THREAD else ThreadId(choice.value)
-        place = Address(bot=self._us.bot, chat=ChatId(command.chat), thread=thread)
-        return self._message(choice.id, place, replace(command, response_url=choice.response_url))
+    def chosen(self, answered: Answered) -> Message:
+        """The command, with all that it lacked."""
+        place, command = self._asked(answered)
+        return self._message(answered.id, place, command)
+
+    async def choices(self, answered: Answered) -> Sequence[Choice]:
+        """What the command may be given, there, by whoever asks."""
+        place, command = self._asked(answered)
+        try:
+            return await self._desk.complete(self._asker(command, place), self._table_name(command), answered.typed)
+        except StoreError:
+            return ()
+
+    def _asked(self, answered: Answered) -> tuple[Address, Command]:
+        thread = ThreadId(answered.thread) if answered.thread else None
+        place = Address(bot=self._us.bot, chat=ChatId(answered.chat), thread=thread)
+        command = Command(
+            id=answered.id, chat=answered.chat, sender=answered.sender, text=answered.text,
+            response_url=answered.response_url,
+        )  # fmt: skip
+        return place, command
 
     def private_answer(self, chat: ChatId, asked: MessageId | None) -> Private | None:
         """Who alone sees an answer to this message; None: it was no private command. A later process knows that too."""
@@ -205,8 +224,7 @@ class Commands:
         return Address(bot=self._us.bot, chat=ChatId(chat))
 
     def _asker(self, command: Command, here: Address) -> Principal:
-        kind = ChatKind.DIRECT if here.chat.startswith("D") else ChatKind.GROUP
-        return Principal(address=here, kind=kind, sender=command.sender, within=self._us.team)
+        return Principal(address=here, kind=_kind_of(here), sender=command.sender, within=self._us.team)
 
     async def _of_chat(self, here: Address, haunts: Haunts, until_s: float) -> Found:
         """Those of a direct chat: all are the person's."""
@@ -258,27 +276,31 @@ class Commands:
         names = {**names, self._us.user: self._us.name}
         return {thread: tokens.readable(text, names).strip() for thread, text in texts.items()}
 
-    def _ask(self, command: Command, found: Found) -> Json:
-        self._asked.put(command.id, replace(command, chat=found.places[0][0].chat))
-        buttons: list[Block] = [
-            {
-                "type": "button",
-                "action_id": f"{WHICH}{number}",
-                "value": str(address.thread or _NO_THREAD),
-                "text": plain_text(topic[:_LABEL]),
-            }
-            for number, (address, topic) in enumerate(found.places)
-        ]
-        question: Block = {"type": "section", "text": mrkdwn_text(f"{words.WHICH} `{tokens.escaped(command.name)}`")}
-        rest: list[Block] = [] if found.all else [{"type": "section", "text": mrkdwn_text(words.NOT_ALL)}]
-        answers: Block = {"type": "actions", "block_id": command.id, "elements": buttons}
-        return ephemeral(words.WHICH, [question, answers, *rest])
+    async def _is_lacking(self, command: Command, here: Address) -> bool:
+        """Is there something to choose from for what the command takes and was not given?"""
+        known = self._of_table(command.name)
+        if known is None or not known.completes or len(command.text.split()) > 1:
+            return False
+        try:
+            return bool(await self._desk.complete(self._asker(command, here), known.name, ""))
+        except StoreError:
+            return False
+
+    async def _ask(self, command: Command, question: Question, until_s: float) -> Meant:
+        form = forms.view(command, question)
+        if form is None:
+            return Meant(answer=ephemeral(words.TOO_LONG))
+        try:
+            async with asyncio.timeout_at(until_s + _OPEN_S):
+                await self._line.call("views.open", {"trigger_id": command.trigger, "view": form}, telling=False)
+        except (BotError, TimeoutError):
+            return Meant(answer=ephemeral(words.NOT_NOW))
+        return Meant()
 
     # what it is then
 
     def _message(self, said: MessageId, place: Address, command: Command) -> Message:
         direct = place.chat.startswith("D")
-        kind = ChatKind.DIRECT if direct else ChatKind.GROUP if place.thread is None else ChatKind.THREAD
         if not direct and self._is_private(command.name):
             said = MessageId(f"{_PRIVATE}-{command.sender.user}-{said}")
             if command.response_url:
@@ -288,7 +310,7 @@ class Commands:
             event=EventId(said),
             message=said,
             address=replace(place, reply_to=None if direct else said),
-            kind=kind,
+            kind=_kind_of(place),
             sender=command.sender,
             text=command.text if self._is_known(command.name) else command.text.removeprefix("/"),
             sent_at=self._line.clock.now(),
@@ -319,13 +341,18 @@ class Commands:
         return known.name if known is not None else command.name
 
 
+def _kind_of(place: Address) -> ChatKind:
+    if place.chat.startswith("D"):
+        return ChatKind.DIRECT
+    return ChatKind.GROUP if place.thread is None else ChatKind.THREAD
+
+
 def refused(receipt: Receipt | None) -> Json | None:
     """What somebody is told whose command was not taken: strangers get their code, the blocked no word."""
     taken = receipt is None or receipt.verdict in (Verdict.ACCEPTED, Verdict.DUPLICATE)
     return None if taken or receipt is None or receipt.reason in _NO_WORD else ephemeral(words.NOT_HERE)
 
 
-def ephemeral(text: str, blocks: Sequence[Block] = ()) -> Json:
+def ephemeral(text: str) -> Json:
     """A message that one person sees."""
-    shown = {"response_type": "ephemeral", "replace_original": False, "text": tokens.escaped(text), **QUIET}
-    return {**shown, "blocks": list(blocks)} if blocks else shown
+    return {"response_type": "ephemeral", "replace_original": False, "text": tokens.escaped(text), **QUIET}

@@ -1,4 +1,4 @@
-"""What is looked up for a message that is said to us, before the desk gets it. For one `run`."""
+"""From an event to what the desk gets, with all that is looked up for that. For one `run`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from dataclasses import replace
 from math import inf
 from typing import Final
 
-from bots.slack import files, threads
+from bots.slack import files, inbound, threads
 from bots.slack.inbound import Account
 from bots.slack.line import Line
 from bots.slack.people import People
 from bots.slack.recent import Recent
 from core.errors import BotError, StoreError
+from core.fields import Json
 from core.ports import Desk, Haunt, Principal
-from core.vocabulary import ChatKind, Message, MessageId
+from core.vocabulary import ChatKind, Edit, Inbound, Message, MessageId
 
 _LOG: Final = logging.getLogger(__name__)
 _MOST_THREADS: Final = 4_096
@@ -38,6 +39,31 @@ class Completion:
         for haunt in haunts:
             if haunt.address.thread is not None:
                 self._known.put((haunt.address.chat, haunt.address.thread), MessageId(""))
+
+    async def read(self, payload: Json) -> Inbound | None:
+        """Of what the desk would drop nothing is looked up. Never raises."""
+        us = self._us()
+        said = inbound.read(payload, us, {})
+        if not isinstance(said, Message | Edit) or (isinstance(said, Message) and inbound.is_chatter(said)):
+            return said
+        said = replace(said, sender=await self._people.at_home(said.sender, us))
+        asker = Principal(address=said.address, kind=ChatKind.GROUP, sender=said.sender, within=us.team)
+        direct = said.address.chat.startswith("D")  # whoever lets a stranger in is to see a name
+        if not direct and not await self.hears(asker):
+            return said
+        people = inbound.people(inbound.event_of(payload))
+        names = await self._people.names(people)
+        named = inbound.read(payload, us, names, self._people.bots(people))
+        if isinstance(named, Edit):
+            return replace(named, sender=await self._people.at_home(named.sender, us))
+        return await self.completed(named) if isinstance(named, Message) else named
+
+    async def hears(self, asker: Principal) -> bool:
+        """Also where the store can't say: a name may be looked up in vain."""
+        try:
+            return await self._desk.hears(asker)
+        except StoreError:
+            return True
 
     async def completed(self, said: Message) -> Message:
         """With who it is from, how its thread began, and what its files are. Never raises."""

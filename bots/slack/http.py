@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 from slack_sdk.signature import Clock as SdkClock
 from slack_sdk.signature import SignatureVerifier
 
-from bots.slack.envelopes import ANSWER_S, Envelope
+from bots.slack.intake import ANSWER_S
 from core.fields import Json
 from core.ports import AsgiMessage, AsgiReceive, AsgiSend, Clock
 
@@ -34,7 +34,8 @@ class Door:
     def __init__(self, secret: str, clock: Clock) -> None:
         self._clock = clock
         self._verifier = SignatureVerifier(secret, clock=_SdkTime(clock))
-        self.hear: Callable[[Envelope], None] | None = None
+        self.take: Callable[[Json], asyncio.Task[Json | None]] | None = None
+        """As `sockets.Ear.take`, and goes on also when nobody waits for it any more."""
 
     async def __call__(self, scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
         """One request. Whatever is below the prefix is served alike."""
@@ -43,24 +44,24 @@ class Door:
         try:
             status, body = 200, await self._answer(scope, receive)
         except _Refused as refusal:
-            status, body = refusal.status, None
-        payload = b"" if body is None else json.dumps(body).encode()
+            status, body = refusal.status, {}
+        payload = json.dumps(body).encode() if body else b""
         headers = [(b"content-length", str(len(payload)).encode()), (b"cache-control", b"no-store")]
         headers += [(b"content-type", b"application/json")] if payload else []
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": payload})
 
-    async def _answer(self, scope: AsgiMessage, receive: AsgiReceive) -> Json | None:
+    async def _answer(self, scope: AsgiMessage, receive: AsgiReceive) -> Json:
         if scope.get("method") != "POST":
             raise _Refused(405)
         headers = _headers(scope)
         body = await _body(receive)
         if not self._is_slack(body, headers):
             raise _Refused(401)
-        payload, kind = _payload(body, headers.get("content-type", ""))
-        if payload.get("type") == "url_verification" and kind == "event":
+        payload = _payload(body, headers.get("content-type", ""))
+        if payload.get("type") == "url_verification":
             return {"challenge": payload.get("challenge")}
-        return await self._hand_over(payload, kind)
+        return await self._hand_over(payload)
 
     def _is_slack(self, body: bytes, headers: Mapping[str, str]) -> bool:
         stamp, signature = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
@@ -71,29 +72,16 @@ class Door:
         except UnicodeDecodeError:  # Slack writes UTF-8
             return False
 
-    async def _hand_over(self, payload: Json, kind: str) -> Json | None:
+    async def _hand_over(self, payload: Json) -> Json:
         """Wait until it is stored, as long as Slack waits."""
-        if self.hear is None:
+        if self.take is None:
             raise _Refused(503)
-        answered: asyncio.Future[Json | None] = asyncio.get_running_loop().create_future()
-
-        async def acknowledge(answer: Json | None) -> None:
-            if not answered.done():
-                answered.set_result(answer)
-
-        now_s = self._clock.monotonic()
-        match kind:
-            case "event":
-                self.hear(Envelope(kind="event", payload=payload, arrived_s=now_s, acknowledge=acknowledge))
-            case "interaction":
-                self.hear(Envelope(kind="interaction", payload=payload, arrived_s=now_s, acknowledge=acknowledge))
-            case _:
-                self.hear(Envelope(kind="command", payload=payload, arrived_s=now_s, acknowledge=acknowledge))
-        try:
-            async with asyncio.timeout(ANSWER_S):
-                return await answered
-        except TimeoutError:
-            raise _Refused(503) from None
+        taking = self.take(payload)
+        await asyncio.wait({taking}, timeout=ANSWER_S)
+        answer = taking.result() if taking.done() and not taking.cancelled() else None
+        if answer is None:
+            raise _Refused(503)
+        return answer
 
 
 class _SdkTime(SdkClock):
@@ -134,17 +122,16 @@ def _checked(message: AsgiMessage, piece: object, so_far: int) -> bytes:
     return piece
 
 
-def _payload(body: bytes, content_type: str) -> tuple[Json, str]:
-    """The JSON object and what kind of thing it is; a command's fields are a form."""
+def _payload(body: bytes, content_type: str) -> Json:
+    """The JSON object; a command's fields are a form. (Bolt's own reading of a form finds nothing in one that has the
+    word "payload" somewhere else than as the name of its one field.)"""
     try:
         if content_type.partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
-            return _object(body), "event"
+            return _object(body)
         fields = {name: values[0] for name, values in parse_qs(body.decode(), keep_blank_values=True).items()}
-        if "payload" in fields:
-            return _object(fields["payload"].encode()), "interaction"
+        return _object(fields["payload"].encode()) if "payload" in fields else dict(fields)
     except (ValueError, RecursionError):
         raise _Refused(400) from None
-    return dict(fields), "command"
 
 
 def _object(body: bytes) -> Json:

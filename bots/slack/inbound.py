@@ -91,8 +91,11 @@ def event_of(payload: object) -> Json:
 
 
 def is_ours(payload: Json, us: Account) -> bool:
-    """Whether it is for this installation: one app may be in several workspaces, and a channel may be shared."""
-    if payload.get("team_id") == us.team:
+    """Whether it is for this installation, as far as it tells: one app may be in several workspaces, and a channel may
+    be shared."""
+    team = payload.get("team")
+    told = payload.get("team_id") or (team.get("id") if isinstance(team, dict) else None)
+    if told in (us.team, None):
         return True
     listed = payload.get("authorizations")
     authorized = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []

@@ -6,11 +6,10 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from bots.slack.envelopes import ANSWER_S, Envelope
 from bots.slack.history import Place
 from bots.slack.inbound import event_of
 from bots.slack.recent import Recent
@@ -22,36 +21,39 @@ from core.ports import Clock, Desk
 from core.vocabulary import Inbound, Message, Receipt
 
 _LOG: Final = logging.getLogger(__name__)
+ANSWER_S: Final = 2.8
+"""Slack takes an acknowledgement within three seconds (https://docs.slack.dev/apis/events-api/#responding)."""
 _BATCH: Final = 50
 _MOST_UNDER_WAY: Final = 2_000
 """More than that are left to Slack, which tries again, and to the catching up."""
 _MOST_HELD: Final = 1_000
 """With so many here, what would wait for the catching up of its place is left to that: the others find room."""
 _REMEMBERED: Final = 4_096
-_PASSES: Final = 4
+_PASSES: Final = 5
 """Of the loop, so that all sockets have been read."""
 _TS_CHARS: Final = 17
 _STORE_REFUSES: Final = "the store takes no messages; they wait at Slack"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
-    """What an envelope means. `answer` says what goes out with the acknowledgement, given the receipt if there is an
-    inbound."""
-
-    inbound: Inbound | None = None
-    answer: Callable[[Receipt | None], Json | None] = lambda receipt: None
+class NotTaken(Exception):
+    """It is left to Slack, which brings it again, or has it in its history."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+def _unsettled() -> asyncio.Future[Receipt | None]:
+    return asyncio.get_running_loop().create_future()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class _Item:
-    """`envelopes` grows while Slack hands the same over again, and is empty for what was fetched. `at` is Slack's time
-    of it, of one length, so that it sorts as text; "" for what is no event. `places`: where later ones wait for it."""
+    """`reading`: what it means, None if nothing. `at` is Slack's time of it, of one length, so that it sorts as text;
+    "" for what is no event. `places`: where later ones wait for it. `stored`: what the desk says of it, None if it had
+    it already."""
 
-    envelopes: list[Envelope]
-    reading: asyncio.Future[Reading]
+    reading: asyncio.Future[Inbound | None]
     at: str
+    event_id: str = ""
     places: frozenset[Place] = frozenset()
+    stored: asyncio.Future[Receipt | None] = field(default_factory=_unsettled)
 
 
 class Intake:
@@ -74,21 +76,26 @@ class Intake:
         self.on_room: Callable[[datetime], None] = lambda since: None
         """There is room again; what came since then was left to Slack, because there was too much at once."""
 
-    def hear(self, envelope: Envelope, reading: asyncio.Future[Reading], places: Sequence[Place] = ()) -> None:
-        """In its place in the order of those places, though its reading may take a moment."""
-        item = _Item(envelopes=[envelope], reading=reading, at=_sent_at(envelope), places=frozenset(places))
+    def take(
+        self, payload: Json, reading: asyncio.Future[Inbound | None], places: Sequence[Place] = ()
+    ) -> asyncio.Future[Receipt | None]:
+        """In its place in the order of those places, though its reading may take a moment. Done once it is stored."""
+        event_id = event_id_of(payload)
+        item = _Item(reading=reading, at=_sent_at(payload), event_id=event_id, places=frozenset(places))
         reading.add_done_callback(lambda _: self._moved.set())
-        if envelope.event_id:
-            self._under_way[envelope.event_id] = item
+        if event_id:
+            self._under_way[event_id] = item
         self._live.append(item)
         self._moved.set()
+        return item.stored
 
-    def has(self, envelope: Envelope) -> bool:
-        """Is it under way, so that it need not be read again? Then it is acknowledged together with that; or there is
-        no room for it."""
-        if (same := self._under_way.get(envelope.event_id)) is not None and envelope.event_id:
-            same.envelopes.append(envelope)
-            return True
+    def under_way(self, payload: Json) -> asyncio.Future[Receipt | None] | None:
+        """What Slack brings again while it is not stored yet need not be read again."""
+        same = self._under_way.get(event_id_of(payload))
+        return same.stored if same is not None else None
+
+    def is_full(self) -> bool:
+        """Then what comes is left to Slack, and to the catching up."""
         full = len(self._live) >= _MOST_UNDER_WAY
         if full and self._overflowed_at is None:
             self._overflowed_at = self._clock.now()
@@ -101,9 +108,11 @@ class Intake:
     def offer(self, missed: Sequence[Message]) -> None:
         """What was said while nobody listened: it takes its place among what waits here."""
         for message in missed:
-            read: asyncio.Future[Reading] = asyncio.get_running_loop().create_future()
-            read.set_result(Reading(inbound=message, answer=self._keeping))
-            self._live.append(_Item(envelopes=[], reading=read, at=str(message.message)))
+            read: asyncio.Future[Inbound | None] = asyncio.get_running_loop().create_future()
+            read.set_result(message)
+            item = _Item(reading=read, at=str(message.message))
+            item.stored.add_done_callback(self._keeping)
+            self._live.append(item)
         self._offered += len(missed)
         self._moved.set()
 
@@ -113,7 +122,7 @@ class Intake:
             self._kept.clear()
             await self._kept.wait()
 
-    def _keeping(self, receipt: Receipt | None) -> None:
+    def _keeping(self, _: object) -> None:
         self._offered -= 1
         self._kept.set()
 
@@ -163,32 +172,37 @@ class Intake:
         self._live = deque(item for _, item in sorted(keyed, key=lambda pair: pair[0]))
 
     async def _take(self, items: Sequence[_Item]) -> None:
-        read = [(item.reading.result(), item) for item in items]
-        receipts = await self._store([(reading.inbound, item) for reading, item in read])
-        for (reading, item), receipt in zip(read, receipts, strict=True):
-            if item.envelopes:
-                self._under_way.pop(item.envelopes[0].event_id, None)
-            await self._acknowledge(item, reading.answer(receipt))
+        """What reading it raised is for whoever brought it; the others are stored."""
+        sound = []
+        for item in items:
+            fault = item.reading.exception()
+            if fault is None:
+                sound.append(item)
+            else:
+                self._under_way.pop(item.event_id, None)
+                item.stored.set_exception(fault)
+        receipts = await self._store([item.reading.result() for item in sound])
+        for item, receipt in zip(sound, receipts, strict=True):
+            self._under_way.pop(item.event_id, None)
+            await self._acknowledge(item, receipt)
         if self._overflowed_at is not None and len(self._live) < _BATCH:
             since, self._overflowed_at = self._overflowed_at, None
             self.on_room(since)
 
-    async def _acknowledge(self, item: _Item, answer: Json | None) -> None:
-        """Those that Slack still waits for; what came too late for it, it hands over again."""
-        for envelope in item.envelopes:
-            if self._clock.monotonic() - envelope.arrived_s <= ANSWER_S:
-                await envelope.acknowledge(answer)
+    async def _acknowledge(self, item: _Item, receipt: Receipt | None) -> None:
+        """Whoever brought it goes on."""
+        item.stored.set_result(receipt)
 
-    async def _store(self, offered: Sequence[tuple[Inbound | None, object]]) -> list[Receipt | None]:
+    async def _store(self, offered: Sequence[Inbound | None]) -> list[Receipt | None]:
         """The receipts of those that were stored now."""
         fresh: dict[str, Inbound] = {}
-        for inbound, _ in offered:
+        for inbound in offered:
             if inbound is not None and (key := _key(inbound)) not in self._stored:
                 fresh.setdefault(key, inbound)
         receipts = dict(zip(fresh, await self._receive(tuple(fresh.values())), strict=True))
         for key in fresh:
             self._stored.put(key, None)
-        return [receipts.get(_key(inbound)) if inbound is not None else None for inbound, _ in offered]
+        return [receipts.get(_key(inbound)) if inbound is not None else None for inbound in offered]
 
     async def _receive(self, batch: Sequence[Inbound]) -> Sequence[Receipt]:
         """However long it takes."""
@@ -207,8 +221,14 @@ class Intake:
         return ()
 
 
-def _sent_at(envelope: Envelope) -> str:
-    event = event_of(envelope.payload)
+def event_id_of(payload: Json) -> str:
+    """The same each time that Slack tries; "" if there is none."""
+    value = payload.get("event_id")
+    return value if isinstance(value, str) else ""
+
+
+def _sent_at(payload: Json) -> str:
+    event = event_of(payload)
     at = event.get("event_ts") or event.get("ts")
     return at if isinstance(at, str) and len(at) == _TS_CHARS else ""
 

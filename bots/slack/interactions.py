@@ -4,10 +4,11 @@ no JSON makes it raise.
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from bots.slack import inbound, tokens
 from bots.slack.inbound import Account, ident
@@ -27,8 +28,8 @@ from core.vocabulary import (
     UserId,
 )
 
-WHICH: Final = "fdt:"
-"""`action_id` of a button that says for which thread a command is; a number follows."""
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 RESUME: Final = "fdr:"
 """`action_id` of a button of the Home tab; a number follows, the session is its value."""
 ASK: Final = "frontdesk_ask"
@@ -37,13 +38,14 @@ ASK: Final = "frontdesk_ask"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Command:
-    """A slash command: `text` as a command of the table, typed in the channel `chat`."""
+    """A slash command: `text` as a command of the table, typed in the channel `chat`. `trigger` opens one form."""
 
     id: MessageId
     chat: str
     sender: Sender
     text: str
     response_url: str
+    trigger: str = ""
 
     @property
     def name(self) -> str:
@@ -52,15 +54,11 @@ class Command:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
-    """The press of a button of the bot's own. `value` is the button's, `block` the id of its block."""
+    """The press of a button of the bot's own, with its value."""
 
     id: MessageId
-    action: str
     value: str
-    block: str
-    chat: str
     sender: Sender
-    response_url: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,84 +84,48 @@ class Pressed:
     blocks: tuple[Json, ...]
 
 
-def command(payload: Json, us: Account, names: Mapping[str, str]) -> Command | None:
+def or_none(read: Callable[_P, _T]) -> Callable[_P, _T | None]:
+    """None for what can't be read."""
+
+    @functools.wraps(read)
+    def reading(*args: _P.args, **kwargs: _P.kwargs) -> _T | None:
+        try:
+            return read(*args, **kwargs)
+        except Unreadable:
+            return None
+
+    return reading
+
+
+@or_none
+def command(payload: Json, us: Account, names: Mapping[str, str]) -> Command:
     """A slash command. Without a word behind it, it asks for help. It comes with a name of whoever typed it."""
-    try:
-        named = {ident(payload, "user_id"): opt(payload, "user_name", str) or "", **names}
-        typed = tokens.readable(opt(payload, "text", str) or "", names).strip()
-        return Command(
-            id=MessageId(f"command-{_digest(get(payload, 'trigger_id', str))}"),
-            chat=ident(payload, "channel_id"),
-            sender=_sender(ident(payload, "user_id"), us.team, us, named),
-            text=storable(f"/{typed.removeprefix('/').strip() or 'help'}"),
-            response_url=opt(payload, "response_url", str) or "",
-        )
-    except Unreadable:
-        return None
+    named = {ident(payload, "user_id"): opt(payload, "user_name", str) or "", **names}
+    typed = tokens.readable(opt(payload, "text", str) or "", names).strip()
+    trigger = get(payload, "trigger_id", str)
+    return Command(
+        id=MessageId(f"command-{_digest(trigger)}"),
+        chat=ident(payload, "channel_id"),
+        sender=sender_of(ident(payload, "user_id"), us.team, us, named),
+        text=storable(f"/{typed.removeprefix('/').strip() or 'help'}"),
+        response_url=opt(payload, "response_url", str) or "",
+        trigger=trigger,
+    )
 
 
-def interaction(payload: Json, us: Account, names: Mapping[str, str]) -> Pressed | Choice | Asked | None:
-    """A button or a shortcut."""
-    try:
-        match opt(payload, "type", str):
-            case "block_actions":
-                return _action(payload, us, names)
-            case "message_action" if payload.get("callback_id") == ASK:
-                return _asked(payload, us, names)
-            case _:
-                return None
-    except Unreadable:
-        return None
-
-
-def is_about_own(payload: Json, us: Account) -> bool:
-    """Is it a button under our message, or in our view? Then it is ours, whoever presses it, and wherever."""
-    said, view = payload.get("message"), payload.get("view")
-    ours = isinstance(said, dict) and said.get("user") == us.user
-    shown = isinstance(view, dict) and bool(us.bot_id) and view.get("bot_id") == us.bot_id
-    return payload.get("type") == "block_actions" and (ours or shown)
-
-
-def is_ours(payload: Json, us: Account) -> bool:
-    """Did it happen in our workspace, as far as it tells?"""
-    team = payload.get("team")
-    return not isinstance(team, dict) or team.get("id") == us.team
-
-
-def people(payload: Json) -> set[str]:
-    """The ids of those whose names are wanted to read it."""
-    user, said = payload.get("user"), payload.get("message")
-    found = (payload.get("user_id"), user.get("id") if isinstance(user, dict) else None)
-    more = inbound.people(said) if isinstance(said, dict) and payload.get("type") == "message_action" else set()
-    text = payload.get("text")
-    mentioned = tokens.named_in(text) if isinstance(text, str) else set()
-    return {one for one in found if isinstance(one, str)} | more | set(sorted(mentioned)[:30])
-
-
-def _action(payload: Json, us: Account, names: Mapping[str, str]) -> Pressed | Choice | None:
-    actions = get(payload, "actions", list)
-    action = actions[0] if actions and isinstance(actions[0], dict) else {}
-    name = opt(action, "action_id", str) or ""
-    user = get(payload, "user", dict)
-    sender = _sender(ident(user, "id"), opt(user, "team_id", str), us, names)
+@or_none
+def choice(payload: Json, us: Account, names: Mapping[str, str]) -> Choice:
+    """The press of a button of our own."""
+    action, sender = _action(payload), _presser(payload, us, names)
     at = inbound.stamp(action, "action_ts")
-    if name.startswith((WHICH, RESUME)):
-        channel = opt(payload, "channel", dict) or {}
-        return Choice(
-            id=MessageId(f"choice-{sender.user}-{at}"),
-            action=name,
-            value=opt(action, "value", str) or "",
-            block=opt(action, "block_id", str) or "",
-            chat=opt(channel, "id", str) or "",
-            sender=sender,
-            response_url=opt(payload, "response_url", str) or "",
-        )
-    if not name.startswith(PRESS):
-        return None
-    return _pressed(payload, us, sender, name, at)
+    return Choice(id=MessageId(f"choice-{sender.user}-{at}"), value=opt(action, "value", str) or "", sender=sender)
 
 
-def _pressed(payload: Json, us: Account, sender: Sender, name: str, at: str) -> Pressed:
+@or_none
+def pressed(payload: Json, us: Account, names: Mapping[str, str]) -> Pressed:
+    """The press of a delivery's button."""
+    action, sender = _action(payload), _presser(payload, us, names)
+    name, at = get(action, "action_id", str), inbound.stamp(action, "action_ts")
     container, said = get(payload, "container", dict), opt(payload, "message", dict) or {}
     chat, ts = ident(container, "channel_id"), inbound.stamp(container, "message_ts")
     root = next((inbound.stamp(one, "thread_ts") for one in (container, said) if one.get("thread_ts")), None)
@@ -186,11 +148,12 @@ def _pressed(payload: Json, us: Account, sender: Sender, name: str, at: str) -> 
     return Pressed(press=press, response_url=url, ts=ts, text=opt(said, "text", str) or "", blocks=shown)
 
 
-def _asked(payload: Json, us: Account, names: Mapping[str, str]) -> Asked | None:
-    user, said = get(payload, "user", dict), get(payload, "message", dict)
+@or_none
+def asked(payload: Json, us: Account, names: Mapping[str, str]) -> Asked:
+    """The shortcut in a message's menu."""
+    said, sender = get(payload, "message", dict), _presser(payload, us, names)
     author = opt(said, "user", str) or ""
     text, attachments = inbound.whole(said, us, names)
-    sender = _sender(ident(user, "id"), opt(user, "team_id", str), us, names)
     shown = us.name if author == us.user else names.get(author, "") or opt(said, "username", str) or ""
     at = inbound.stamp(payload, "action_ts")
     return Asked(
@@ -203,7 +166,34 @@ def _asked(payload: Json, us: Account, names: Mapping[str, str]) -> Asked | None
     )
 
 
-def _sender(user: str, team: str | None, us: Account, names: Mapping[str, str]) -> Sender:
+def is_about_own(payload: Json, us: Account) -> bool:
+    """Is it a button under our message, or anything in our view? Then it is ours, whoever uses it, and wherever."""
+    said, view = payload.get("message"), payload.get("view")
+    ours = payload.get("type") == "block_actions" and isinstance(said, dict) and said.get("user") == us.user
+    return ours or (isinstance(view, dict) and bool(us.bot_id) and view.get("bot_id") == us.bot_id)
+
+
+def people(payload: Json) -> set[str]:
+    """The ids of those whose names are wanted to read it."""
+    user, said = payload.get("user"), payload.get("message")
+    found = (payload.get("user_id"), user.get("id") if isinstance(user, dict) else None)
+    more = inbound.people(said) if isinstance(said, dict) and payload.get("type") == "message_action" else set()
+    text = payload.get("text")
+    mentioned = tokens.named_in(text) if isinstance(text, str) else set()
+    return {one for one in found if isinstance(one, str)} | more | set(sorted(mentioned)[:30])
+
+
+def _action(payload: Json) -> Json:
+    actions = get(payload, "actions", list)
+    return actions[0] if actions and isinstance(actions[0], dict) else {}
+
+
+def _presser(payload: Json, us: Account, names: Mapping[str, str]) -> Sender:
+    user = get(payload, "user", dict)
+    return sender_of(ident(user, "id"), opt(user, "team_id", str), us, names)
+
+
+def sender_of(user: str, team: str | None, us: Account, names: Mapping[str, str]) -> Sender:
     return Sender(user=UserId(user), name=storable(names.get(user, "")), realm=inbound.realm(team, us))
 
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-from bots.slack import inbound, interactions, siblings, words
+from bots.slack import forms, inbound, interactions, siblings, words
 from bots.slack.catching_up import MOST_HAUNTS, CatchingUp
 from bots.slack.commands import Commands, ephemeral, refused
 from bots.slack.completing import Completion
-from bots.slack.envelopes import Envelope
 from bots.slack.gates import Gates, Presence
 from bots.slack.history import History, Place
 from bots.slack.http import Door
 from bots.slack.inbound import Account
-from bots.slack.intake import Intake, Reading
-from bots.slack.interactions import RESUME, Asked, Choice, Pressed
+from bots.slack.intake import Intake, NotTaken
+from bots.slack.interactions import Pressed
 from bots.slack.line import Line
 from bots.slack.people import People
 from bots.slack.recent import Recent
@@ -33,13 +32,13 @@ from config.bots import SlackSettings
 from core.backoff import Backoff
 from core.errors import BotError, StoreError, Unknown
 from core.fields import Json
-from core.ports import Desk, Principal, Random
+from core.people.names import storable
+from core.ports import Choice, Desk, Principal, Random
 from core.vocabulary import (
     Address,
     BotName,
     ChatId,
     ChatKind,
-    Edit,
     EventId,
     Inbound,
     Message,
@@ -52,6 +51,8 @@ from core.vocabulary import (
 
 _LOG: Final = logging.getLogger(__name__)
 _T = TypeVar("_T")
+Ack = Callable[..., Awaitable[object]]
+"""Bolt's: takes what goes out with the acknowledgement."""
 _HELD_S: Final = 2.0
 """What arrives waits so long for all of the past, in real seconds, and Slack waits for us; and then for that of its own
 place alone."""
@@ -66,10 +67,13 @@ _MOST_PRESSES: Final = 256
 
 
 class Listener:
-    """`sockets.Ear` and `siblings.Sibling`. Lives as long as its `listen`."""
+    """`sockets.Ear` and `siblings.Sibling`, with the listeners that Bolt calls (`app`). Lives as long as `listen`."""
 
     def __init__(self, settings: SlackSettings, line: Line, desk: Desk, random: Random, us: Account) -> None:
+        from bots.slack import app  # whoever runs a bot has imported it on a thread
+
         self.us = us
+        self._bolt = app.Bolt(self, line.web_client())
         secret = settings.signing_secret if settings.mode == "http" else None
         self.secret = secret.reveal() if secret is not None else ""
         self.people = People(line)
@@ -126,7 +130,7 @@ class Listener:
 
     async def _serve(self, door: Door) -> None:
         """By HTTP nothing shows that Slack is there, so it is asked now and then."""
-        door.hear = self.hear
+        door.take = lambda payload: self.spawn(self.take(payload))
         waits = Backoff(self._line.clock, self._random)
         try:
             self.connected("")
@@ -136,7 +140,7 @@ class Listener:
                 await patiently(look, self._line.clock, waits, self._voice.down)
                 self._voice.up()
         finally:
-            door.hear = None
+            door.take = None
 
     # being there or not
 
@@ -183,38 +187,18 @@ class Listener:
 
     # what arrives
 
-    def hear(self, envelope: Envelope) -> None:
-        """Reading begins at once; what is an event keeps its place in the order."""
-        owner = siblings.whose(envelope, self)
+    async def take(self, payload: Json) -> Json | None:
+        owner = siblings.whose(payload, self)
         if owner is None:
             _LOG.warning("slack hands over what is another workspace's", extra={"bot": self.us.bot})
-        elif owner is not self:
-            owner.hear(envelope)
-        elif not self._intake.has(envelope):
-            self._hear(envelope)
+            return None
+        return await owner.answer(payload)
 
-    def _hear(self, envelope: Envelope) -> None:
-        if envelope.kind != "event":
-            self.spawn(self._read_in_passing(envelope))
-            return
-        places = _places_of(inbound.event_of(envelope.payload))
-        place = places[0] if places else None
-        if place is not None and self._missed.is_behind(place):
-            if self._intake.holds_enough():
-                self._missed.read_again(place)
-                return
-            if place not in self._held:
-                self._held.add(place)
-                self._intake.hold_place(place, True)
-                self.spawn(self._hold_place(place))
-        self._intake.hear(envelope, self.spawn(self._read_event(envelope.payload)), places)
+    async def answer(self, payload: Json) -> Json | None:
+        return None if self._intake.is_full() else await self._bolt.take(payload)
 
-    async def _read_in_passing(self, envelope: Envelope) -> None:
-        """What takes a moment to be understood holds nothing up."""
-        read = self._read_command if envelope.kind == "command" else self._read_interaction
-        done: asyncio.Future[Reading] = asyncio.get_running_loop().create_future()
-        done.set_result(await read(envelope.payload))
-        self._intake.hear(envelope, done)
+    def failed(self, error: Exception) -> None:
+        _LOG.error("slack's payload can't be taken", extra={"bot": self.us.bot}, exc_info=error)
 
     def spawn(self, work: Coroutine[object, object, _T]) -> asyncio.Task[_T]:
         """Something small that ends with us."""
@@ -223,97 +207,114 @@ class Listener:
         task.add_done_callback(self._spawned.discard)
         return task
 
-    async def _read_event(self, payload: Json) -> Reading:
-        event = inbound.event_of(payload)
-        match event.get("type"):
-            case "app_home_opened":
-                self.spawn(self._aside(self._welcome.opened(event)))
-            case "assistant_thread_started":
-                self.spawn(self._aside(self._welcome.thread_started(event)))
-            case "app_uninstalled" | "tokens_revoked":
-                self.spawn(self._aside(self._look_again()))
-            case "channel_id_changed":
-                return Reading(inbound=inbound.read(payload, self.us, {}))
-            case "message" | "app_mention":
-                return Reading(inbound=await self._read_said(payload))
-            case _:
-                pass
-        return Reading()
+    # Bolt's listeners: `body` is the payload
 
-    async def _read_said(self, payload: Json) -> Inbound | None:
-        """Of what the desk would drop nothing is looked up."""
-        said = inbound.read(payload, self.us, {})
-        if not isinstance(said, Message | Edit) or (isinstance(said, Message) and inbound.is_chatter(said)):
-            return said
-        said = replace(said, sender=await self.people.at_home(said.sender, self.us))
-        if not await self._may_be_heard(said):
-            return said
-        people = inbound.people(inbound.event_of(payload))
-        names = await self.people.names(people)
-        named = inbound.read(payload, self.us, names, self.people.bots(people))
-        if isinstance(named, Edit):
-            return replace(named, sender=await self.people.at_home(named.sender, self.us))
-        return await self._completion.completed(named) if isinstance(named, Message) else named
+    async def message(self, body: Json) -> None:
+        """What is said, or a channel's move: reading begins at once, and it keeps its place in the order."""
+        stored = self._intake.under_way(body)
+        if stored is None:
+            places = _places_of(inbound.event_of(body))
+            self._wait_for_the_past(places)
+            stored = self._intake.take(body, self.spawn(self._completion.read(body)), places)
+        await asyncio.shield(stored)
 
-    async def _may_be_heard(self, said: Message | Edit) -> bool:
-        """In private also of strangers: whoever lets them in is to see a name."""
-        if said.address.chat.startswith("D"):
-            return True
-        asker = Principal(address=said.address, kind=ChatKind.GROUP, sender=said.sender, within=self.us.team)
-        return await self._hears(asker)
+    async def home_opened(self, body: Json) -> None:
+        self.spawn(self._aside(self._welcome.opened(inbound.event_of(body))))
 
-    async def _read_command(self, payload: Json) -> Reading:
-        if "ssl_check" in payload:  # Slack looks whether somebody is there
-            return Reading()
-        meant = await self.commands.meant(payload)
-        return Reading(inbound=meant.message, answer=lambda receipt: meant.answer or refused(receipt))
+    async def assistant_opened(self, body: Json) -> None:
+        self.spawn(self._aside(self._welcome.thread_started(inbound.event_of(body))))
 
-    async def _read_interaction(self, payload: Json) -> Reading:
+    async def installation_changed(self) -> None:
+        self.spawn(self._aside(self._look_again()))
+
+    async def command(self, body: Json, ack: Ack) -> None:
+        """What takes a moment to be understood holds nothing up."""
+        meant = await self.commands.meant(body)
+        receipt = await self._stored(meant.message)
+        await ack(meant.answer or refused(receipt) or "")
+
+    async def pressed(self, body: Json, ack: Ack) -> None:
+        """A delivery's button."""
         until_s = self._line.soon_s()
-        handed_on = payload.get("type") == "message_action"
-        user = payload.get("user")
-        who = str(user.get("id") or "") if isinstance(user, dict) else ""
-        known = not handed_on or await self._hears(self._asker(who))
-        names = await self.people.names(interactions.people(payload), until_s - _FOR_MORE_S) if known else {}
-        match interactions.interaction(payload, self.us, names):
-            case Pressed() as pressed:
-                self.presses.put(pressed.press.handle, pressed)
-                sender = await self.people.at_home(pressed.press.sender, self.us, until_s)
-                return Reading(inbound=replace(pressed.press, sender=sender))
-            case Choice() as choice if choice.action.startswith(RESUME):
-                resume = f"/resume {choice.value}"
-                return Reading(inbound=await self._direct(choice.id, choice.sender, resume, until_s))
-            case Choice() as choice:
-                return self._choose(choice)
-            case Asked() as asked:
-                return await self._ask(asked, until_s, heard=known)
-            case _:
-                return Reading()
+        pressed = interactions.pressed(body, self.us, await self._names(body, until_s))
+        if pressed is not None:
+            self.presses.put(pressed.press.handle, pressed)
+            sender = await self.people.at_home(pressed.press.sender, self.us, until_s)
+            await self._stored(replace(pressed.press, sender=sender))
+        await ack()
 
-    async def _ask(self, asked: Asked, until_s: float, *, heard: bool) -> Reading:
-        """Strangers, too, though they are told nothing here."""
-        said, why = None, words.NOTHING_IN_IT
-        if asked.text or asked.attachments:
-            said, why = await self._direct(asked.id, asked.sender, asked.text, until_s), words.NOT_NOW
-        if said is None:
-            if heard:
+    async def resumed(self, body: Json, ack: Ack) -> None:
+        """A button of the Home tab."""
+        until_s = self._line.soon_s()
+        choice = interactions.choice(body, self.us, await self._names(body, until_s))
+        if choice is not None:
+            await self._stored(await self._direct(choice.id, choice.sender, f"/resume {choice.value}", until_s))
+        await ack()
+
+    async def answered(self, body: Json, ack: Ack) -> None:
+        """The form that asks for what a command lacks was sent. What can't be done is said in its place."""
+        answered = forms.answered(body, self.us)
+        if answered is None:
+            await ack(response_action="update", view=forms.told(words.FORGOTTEN))
+            return
+        until_s = self._line.soon_s()
+        sender = await self.people.at_home(answered.sender, self.us, until_s)
+        names = await self._names(body, until_s)
+        answered = replace(answered, sender=replace(sender, name=storable(names.get(str(sender.user), ""))))
+        refusal = refused(await self._stored(self.commands.chosen(answered)))
+        await (ack(response_action="update", view=forms.told(words.NOT_HERE)) if refusal else ack())
+
+    async def options(self, body: Json, ack: Ack) -> None:
+        """What a command takes, while somebody looks for it."""
+        answered, choices = forms.answered(body, self.us), list[Choice]()
+        if answered is not None:
+            sender = await self.people.at_home(answered.sender, self.us, self._line.soon_s())
+            choices += await self.commands.choices(replace(answered, sender=sender))
+        await ack(options=forms.options(choices))
+
+    async def asked(self, body: Json, ack: Ack) -> None:
+        """The shortcut in a message's menu. Of strangers, too, though they are told nothing here."""
+        until_s = self._line.soon_s()
+        user = body.get("user")
+        heard = await self._completion.hears(self._asker(str(user.get("id") or "") if isinstance(user, dict) else ""))
+        asked = interactions.asked(body, self.us, await self._names(body, until_s) if heard else {})
+        if asked is not None:
+            said, why = None, words.NOTHING_IN_IT
+            if asked.text or asked.attachments:
+                said, why = await self._direct(asked.id, asked.sender, asked.text, until_s), words.NOT_NOW
+            if said is not None:
+                quote = Quote(name=asked.author, forwarded=True)
+                whole = replace(said, quote=quote, attachments=asked.attachments)
+                await self._stored(await self._completion.with_files(whole, until_s))
+            elif heard:
                 self.spawn(self._aside(self._line.post(asked.response_url, ephemeral(why))))
-            return Reading()
-        whole = replace(said, quote=Quote(name=asked.author, forwarded=True), attachments=asked.attachments)
-        return Reading(inbound=await self._completion.with_files(whole, until_s))
+        await ack()
 
-    def _choose(self, choice: Choice) -> Reading:
-        said = self.commands.chosen(choice)
-        if said is None:
-            self.spawn(self._aside(self._line.post(choice.response_url, ephemeral(words.FORGOTTEN))))
-            return Reading()
+    # what it means
 
-        def over(receipt: Receipt | None) -> Json | None:
-            words_for = refused(receipt)
-            self.spawn(self._aside(self._line.post(choice.response_url, words_for or {"delete_original": True})))
+    def _wait_for_the_past(self, places: Sequence[Place]) -> None:
+        """What is said somewhere waits until what was missed there is here. Raises `NotTaken` if too much does."""
+        place = places[0] if places else None
+        if place is None or not self._missed.is_behind(place):
+            return
+        if self._intake.holds_enough():
+            self._missed.read_again(place)
+            raise NotTaken
+        if place not in self._held:
+            self._held.add(place)
+            self._intake.hold_place(place, True)
+            self.spawn(self._hold_place(place))
+
+    async def _stored(self, inbound: Inbound | None) -> Receipt | None:
+        """Stored after all that came before it and is read. None: there is nothing to be stored, or it was already."""
+        if inbound is None:
             return None
+        read: asyncio.Future[Inbound | None] = asyncio.get_running_loop().create_future()
+        read.set_result(inbound)
+        return await self._intake.take({}, read)
 
-        return Reading(inbound=said, answer=over)
+    async def _names(self, body: Json, until_s: float) -> dict[str, str]:
+        return await self.people.names(interactions.people(body), until_s - _FOR_MORE_S)
 
     async def _direct(self, said: MessageId, sender: Sender, text: str, until_s: float) -> Message | None:
         """As if the person had written it to us; None where that is not possible now."""
@@ -331,13 +332,6 @@ class Listener:
         )  # fmt: skip
 
     # who asks
-
-    async def _hears(self, asker: Principal) -> bool:
-        """Also where the store can't say: a name may be looked up in vain."""
-        try:
-            return await self._desk.hears(asker)
-        except StoreError:
-            return True
 
     def _asker(self, user: str) -> Principal:
         """In private."""

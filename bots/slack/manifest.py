@@ -33,6 +33,7 @@ SCOPES_OF_METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     "reactions.add": ("reactions:write",),
     "users.conversations": ("im:read",),
     "users.info": ("users:read",),
+    "views.open": (),
     "views.publish": (),
 }
 """Every method that is called with the bot token, and what it needs (https://docs.slack.dev/reference/methods)."""
@@ -78,6 +79,7 @@ def manifest(name: str, commands: Sequence[CommandHelp], mode: Literal["socket",
 
 def _manifest(name: str, commands: Sequence[CommandHelp], mode: str, url: str) -> dict[str, object]:
     address = {"request_url": url} if mode == "http" else {}
+    menus = {"message_menu_options_url": url} if mode == "http" else {}
     table = ", ".join(_typed(one) for one in commands)
     return {
         "display_information": {
@@ -114,7 +116,7 @@ def _manifest(name: str, commands: Sequence[CommandHelp], mode: str, url: str) -
         "oauth_config": {"scopes": {"bot": list(scopes())}},
         "settings": {
             "event_subscriptions": {**address, "bot_events": sorted(SCOPES_OF_EVENTS.keys() - _OF_ASSISTANTS)},
-            "interactivity": {"is_enabled": True, **address},
+            "interactivity": {"is_enabled": True, **address, **menus},
             "org_deploy_enabled": False,
             "socket_mode_enabled": mode == "socket",
             "token_rotation_enabled": False,

@@ -143,7 +143,8 @@ class Sender:
     async def _answer_at(self, url: ResponseUrl, delivery: Delivery) -> None:
         url.uses_left -= 1
         shown = markup.blocks(delivery.text, delivery.buttons)
-        await self._line.post(url.url, {**ephemeral("", shown), "text": markup.notification(delivery.text)})
+        answer = {**ephemeral(""), "text": markup.notification(delivery.text), "blocks": shown}
+        await self._line.post(url.url, answer)
 
     async def edit(self, delivery: Delivery, message: MessageId) -> None:
         """Raises `SendError`."""

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Final, Protocol
 
 from bots.slack import inbound, interactions
-from bots.slack.envelopes import Envelope
 from bots.slack.inbound import Account
+from core.fields import Json
 
 _LISTENING: Final[list[Sibling]] = []
 
@@ -24,8 +24,8 @@ class Sibling(Protocol):
     us: Account
     secret: str
 
-    def hear(self, envelope: Envelope) -> None:
-        """Something came that Slack wants acknowledged."""
+    async def answer(self, payload: Json) -> Json | None:
+        """As `sockets.Ear.take`, of what is its own."""
 
 
 @contextmanager
@@ -38,26 +38,12 @@ def listening(one: Sibling) -> Iterator[None]:
         _LISTENING.remove(one)
 
 
-def whose(envelope: Envelope, got: Sibling) -> Sibling | None:
+def whose(payload: Json, got: Sibling) -> Sibling | None:
     """Whom it is for, of those that listen; None: another installation's, and not ours to acknowledge."""
     kin = [got, *(one for one in _LISTENING if one is not got and _is_kin(one, got))]
-    return next((one for is_for in (_is_about_own, _is_for) for one in kin if is_for(envelope, one.us)), None)
+    rules = (interactions.is_about_own, inbound.is_ours)
+    return next((one for is_for in rules for one in kin if is_for(payload, one.us)), None)
 
 
 def _is_kin(one: Sibling, other: Sibling) -> bool:
     return one.us.app == other.us.app != "" or one.secret == other.secret != ""
-
-
-def _is_about_own(envelope: Envelope, us: Account) -> bool:
-    return envelope.kind == "interaction" and interactions.is_about_own(envelope.payload, us)
-
-
-def _is_for(envelope: Envelope, us: Account) -> bool:
-    payload = envelope.payload
-    match envelope.kind:
-        case "event":
-            return inbound.is_ours(payload, us)
-        case "command":
-            return "ssl_check" in payload or payload.get("team_id") == us.team
-        case "interaction":
-            return interactions.is_ours(payload, us)

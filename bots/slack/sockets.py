@@ -20,7 +20,7 @@ from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
 from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 
-from bots.slack.envelopes import ANSWER_S, Envelope, Kind
+from bots.slack.intake import ANSWER_S
 from bots.slack.line import Line
 from core.backoff import Backoff
 from core.errors import BotError, BotRejected, FloodWait, NotSent
@@ -34,16 +34,17 @@ _MUTE.disabled = True
 _CLOSE_S: Final = 0.5
 _OURS: Final[set[_Socket]] = set()
 """Of this process, for whichever account."""
-_KINDS: Final[dict[str, Kind]] = {"events_api": "event", "slash_commands": "command", "interactive": "interaction"}
+_KINDS: Final = frozenset({"events_api", "slash_commands", "interactive"})
 _GONE: Final = (aiohttp.ClientError, ConnectionError, AttributeError, RuntimeError)
 """What the SDK raises if a socket is not there any more."""
 
 
 class Ear(Protocol):
-    """Who listens to the sockets. All is called on the main loop and waits for nothing."""
+    """Who listens to the sockets. All is called on the main loop and, but for `take`, waits for nothing."""
 
-    def hear(self, envelope: Envelope) -> None:
-        """Something came that Slack wants acknowledged."""
+    async def take(self, payload: Json) -> Json | None:
+        """Something came that Slack wants acknowledged: what goes out with that, empty for nothing. None: it is not to
+        be acknowledged."""
 
     def spawn(self, work: Coroutine[object, object, None]) -> object:
         """Something small that nobody waits for."""
@@ -148,24 +149,20 @@ class Sockets:
 
     def _heard(self, socket: _Socket, request: SocketModeRequest) -> None:
         socket.unanswered.add(request.envelope_id)
-        payload: Json = request.payload
+        self._ear.spawn(self._answer(socket, request, self._line.clock.monotonic()))
 
-        async def acknowledge(answer: Json | None) -> None:
-            body = None if answer is None or not request.accepts_response_payload else dict(answer)
-            response = SocketModeResponse(envelope_id=request.envelope_id, payload=body)
-            socket.answered(request.envelope_id)
-            for one in (socket, *(self._open - {socket})):
-                with suppress(*_GONE):
-                    await one.send_socket_mode_response(response)
-                    return
-
-        kind = _KINDS.get(request.type)
-        if kind is None:  # not cared for
-            self._ear.spawn(acknowledge(None))
+    async def _answer(self, socket: _Socket, request: SocketModeRequest, arrived_s: float) -> None:
+        """What comes too late for Slack it brings again."""
+        answer = await self._ear.take(request.payload) if request.type in _KINDS else {}
+        socket.answered(request.envelope_id)
+        if answer is None or self._line.clock.monotonic() - arrived_s > ANSWER_S:
             return
-        self._ear.hear(
-            Envelope(kind=kind, payload=payload, arrived_s=self._line.clock.monotonic(), acknowledge=acknowledge)
-        )
+        body = dict(answer) if answer and request.accepts_response_payload else None
+        response = SocketModeResponse(envelope_id=request.envelope_id, payload=body)
+        for one in (socket, *(self._open - {socket})):
+            with suppress(*_GONE):
+                await one.send_socket_mode_response(response)
+                return
 
 
 def _look_around(socket: _Socket) -> None:

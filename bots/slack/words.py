@@ -10,6 +10,13 @@ HOME_RESUME: Final = "Resume"
 HOME_CLOSED: Final = "There is nothing for you here."
 HOME_HINT: Final = "What you resume goes on in our direct messages."
 WHICH: Final = "For which of our conversations here is that?"
+ARGUMENT: Final = "Which one?"
+ARGUMENT_HINT: Final = "You can also leave this empty."
+FORM_TITLE: Final = "One more thing"
+FORM_SUBMIT: Final = "Go"
+TOO_LONG: Final = (
+    "That is too long to ask which conversation you mean. Mention me in that conversation, with the command behind it."
+)
 NONE_HERE: Final = "We have no conversation in this channel. Mention me to begin one, or write to me directly."
 NOT_ALL: Final = (
     "I can't look through all of our conversations here at the moment. You can also mention me in the one that you "

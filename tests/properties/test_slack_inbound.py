@@ -9,13 +9,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bots.slack import inbound, interactions, settling, threads
+from bots.slack import forms, inbound, interactions, settling, threads
 from bots.slack.inbound import Account
 from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, Edit, Malformed, Message
 
 EXAMPLES = int(os.environ.get("FRONTDESK_TEST_EVENTS", "60"))
 US = Account(bot=BotName("slack"), team="T1", user="U1", bot_id="B1", name="frontdesk", app="A1")
 NAMES = {"U2": "Ann"}
+READS = (interactions.command, interactions.choice, interactions.pressed, interactions.asked)
 DELIVERY = Delivery(
     id=DeliveryId(1), address=Address(bot=US.bot, chat=ChatId("C1")), kind=ChatKind.GROUP, text=""
 )  # fmt: skip
@@ -52,12 +53,19 @@ _USER = _record(id=_ID, name=_WORDS, team_id=_ID)
 _ACTION = _record(
     action_id=st.sampled_from(["fd:X", "fdt:1", "fdr:2", "other"]), block_id=_WORDS, value=_WORDS, action_ts=_TS
 )
+_METADATA = _record(text=_WORDS, url=_WORDS, chat=_ID, thread=_TS).map(json.dumps) | _WORDS
+_PICKED = _record(selected_option=_record(value=_WORDS))
+_STATE = _record(
+    values=_record(
+        frontdesk_which=_record(frontdesk_which=_PICKED), frontdesk_argument=_record(frontdesk_argument=_PICKED)
+    )
+)
 _INTERACTION = _record(
     type=st.sampled_from(["block_actions", "message_action"]), callback_id=st.just("frontdesk_ask"), user=_USER,
     actions=st.lists(_or_junk(_ACTION), max_size=2), container=_record(channel_id=_ID, message_ts=_TS, thread_ts=_TS),
     message=_record(**_SAID, blocks=st.lists(_JSON, max_size=2)), channel=_record(id=_ID), action_ts=_TS,
     response_url=_WORDS, trigger_id=_WORDS, channel_id=_ID, user_id=_ID, team_id=_ID, text=_WORDS,
-    team=_record(id=_ID), view=_record(bot_id=_ID),
+    team=_record(id=_ID), view=_record(bot_id=_ID, id=_ID, private_metadata=_METADATA, state=_STATE),
 )  # fmt: skip
 
 
@@ -69,11 +77,11 @@ def test_any_json_is_read(payload: Any) -> None:
         inbound.is_ours(payload, US)
         inbound.people(payload)
         inbound.account(US.bot, payload)
-        interactions.command(payload, US, NAMES)
-        interactions.interaction(payload, US, NAMES)
+        for read in READS:
+            read(payload, US, NAMES)
+        forms.answered(payload, US)
         interactions.people(payload)
         interactions.is_about_own(payload, US)
-        interactions.is_ours(payload, US)
         settling.holds(DELIVERY)(payload)
         settling.shares("F1")(payload)
         threads.quoted([payload], US, NAMES)
@@ -102,8 +110,11 @@ def test_whatever_resembles_an_event_is_read_and_can_be_stored(payload: Any) -> 
 def test_whatever_resembles_an_interaction_is_read(payload: Any) -> None:
     interactions.people(payload)
     interactions.is_about_own(payload, US)
-    interactions.is_ours(payload, US)
-    interactions.interaction(payload, US, NAMES)
+    for read in READS:
+        read(payload, US, NAMES)
+    answered = forms.answered(payload, US)
+    if answered is not None:
+        answered.text.encode()
     command = interactions.command(payload, US, NAMES)
     if command is not None:
         assert command.text.startswith("/")

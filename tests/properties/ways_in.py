@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from typing import Any, Final, Protocol, TypeVar
 
 import aiohttp
@@ -19,7 +19,6 @@ from bots.discord.places import Places
 from bots.discord.replies import Replies
 from bots.discord.threads import Threads
 from bots.discord.voice import Voice
-from bots.slack.envelopes import Envelope
 from bots.slack.http import Door
 from bots.slack.inbound import Account as SlackAccount
 from bots.slack.line import PATIENCE, Line
@@ -125,22 +124,18 @@ class SlackWay:
         )  # fmt: skip
         told = {"name": "main", "bot_token": "xoxb-1", "signing_secret": "x", "mode": "http", "catch_up": 0}
         settings = SlackSettings.model_validate(told, strict=False)
-        self._clock = house.clock
         self._session = aiohttp.ClientSession()
         line = _Slack(settings, self._session, house.clock, PATIENCE)
         self._listener = _Listener(settings, line, house.desk, house.random, us)
         self._running = asyncio.create_task(self._listener.listen(Door("x", house.clock)))
 
     def hear(self, event: Any) -> None:
-        kind, payload = event if isinstance(event, list) and len(event) == 2 else ("event", event)
+        _, payload = event if isinstance(event, list) and len(event) == 2 else ("event", event)
         if not isinstance(payload, dict):
             return
         if payload.get("event_id") == slack_payloads.NEW:
             payload["event_id"] = f"Ev{next(_numbers)}"
-        kinds: Mapping[object, Any] = {"command": "command", "interaction": "interaction"}
-        arrived_s = self._clock.monotonic()
-        told = kinds.get(kind if isinstance(kind, str) else "", "event")
-        self._listener.hear(Envelope(kind=told, payload=payload, arrived_s=arrived_s, acknowledge=_taken_note))
+        self._listener.spawn(self._listener.take(payload))
 
     async def taken(self) -> None:
         await _still(self._running)
@@ -163,6 +158,9 @@ class _Listener(Listener):
         task = super().spawn(work)
         task.add_done_callback(self._look_at)
         return task
+
+    def failed(self, error: Exception) -> None:
+        self.faults.append(error)
 
     def _look_at(self, task: asyncio.Task[Any]) -> None:
         if not task.cancelled() and (fault := task.exception()) is not None:
@@ -189,10 +187,6 @@ class _Slack(Line):
 
     async def post(self, url: str, body: Json) -> None:
         pass
-
-
-async def _taken_note(answer: object) -> None:
-    pass
 
 
 async def _still(running: asyncio.Task[None]) -> None:

@@ -203,7 +203,8 @@ def test_whose_event_it_is() -> None:
     assert is_ours({"team_id": "T1"}, US)
     assert is_ours({"team_id": "T9", "authorizations": [{"user_id": "U1"}]}, US)
     assert not is_ours({"team_id": "T9", "authorizations": [{"user_id": "U7"}, 7]}, US)
-    assert not is_ours({"authorizations": {}}, US)
+    assert not is_ours({"team_id": "T9", "authorizations": 7}, US)
+    assert is_ours({"authorizations": {}}, US), "nothing tells that it is another's"
 
 
 def test_who_we_are_is_told_or_not() -> None:
