@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 
 import pytest
 
 from core.desk.commands.table import COMMANDS
 from core.errors import StoreError
-from core.ports import CommandHelp, Haunt
+from core.ports import Choice, CommandHelp, Haunt, Principal
 from core.vocabulary import BotName, ChatKind
 from tests.contract.doubles import running
-from tests.fakes.slack.model import Channel, Ephemeral, JsonObject, Said, objects_of
+from tests.fakes.slack.model import Channel, Said, View, objects_of, text_of
 from tests.wire.slack_world import SlackDesk, World, opened
 
 
@@ -51,21 +52,24 @@ async def typed(world: World, command: str, channel: Channel | None = None) -> N
     await world.server.until(lambda: world.server.acked(slash))
 
 
-def buttons(asked: Ephemeral) -> dict[str, str]:
-    """The action of each by its label."""
-    return {label_of(one): str(one["action_id"]) for one in objects_of(asked.blocks[1]["elements"])}
+def form(world: World) -> View:
+    """What asks her for more."""
+    (shown,) = world.server.modals(world.ada)
+    return shown
 
 
-def label_of(button: JsonObject) -> str:
-    text = button["text"]
-    assert isinstance(text, dict)
-    return str(text["text"])
+def topics(shown: View) -> dict[str, str]:
+    """What is to choose from, with the value of each."""
+    element = objects_of(shown.body["blocks"])[0]["element"]
+    assert isinstance(element, dict)
+    return {text_of(one, "text", "text"): text_of(one, "value") for one in objects_of(element["options"])}
 
 
-async def choose(world: World, asked: Ephemeral, label: str) -> None:
-    """The question is gone after that."""
-    click = world.server.click_ephemeral(asked, buttons(asked)[label])
-    await world.server.until(lambda: world.server.acked(click) and world.server.ephemerals(world.ada) == ())
+async def choose(world: World, shown: View, label: str) -> None:
+    """The form is gone after that."""
+    sent = world.server.send(shown, {"frontdesk_which": topics(shown)[label]})
+    await world.server.until(lambda: world.server.acked(sent))
+    assert world.server.modals(world.ada) == ()
 
 
 # -- a direct chat -----------------------------------------------------------------------------------------------------
@@ -91,8 +95,8 @@ async def test_among_several_conversations_of_a_direct_chat_the_person_is_asked_
         world.haunt(world.chat)
         await world.heard(2)
         await typed(world, "reset now")
-        (asked,) = world.server.ephemerals(world.ada)
-        assert list(buttons(asked)) == ["This chat, outside of threads", "about fish", "about cats"]
+        asked = form(world)
+        assert list(topics(asked)) == ["This chat, outside of threads", "about fish", "about cats"]
         assert len(world.desk.heard) == 2
         await choose(world, asked, chosen)
         await world.heard(3)
@@ -109,7 +113,7 @@ async def test_what_is_chosen_among_two_other_people_is_done_in_our_own_chat(wor
         await world.up()
         cats, _ = talk(world, "cats"), talk(world, "fish")
         await typed(world, "reset", other)
-        (asked,) = world.server.ephemerals(world.ada)
+        asked = form(world)
         await choose(world, asked, "cats")
         await world.heard(3)
     assert world.messages[-1].address == world.address(world.chat, cats)
@@ -126,7 +130,7 @@ async def test_for_what_is_about_no_one_conversation_nobody_is_asked_which(world
         await typed(world, command)
         await typed(world, command, world.general)
         await world.heard(6)
-    assert world.server.ephemerals(world.ada) == ()
+    assert world.server.ephemerals(world.ada) == () == world.server.modals(world.ada)
     there, among_others = (message.address for message in world.messages if message.text == f"/{command}")
     assert (there.chat, there.thread) == (world.chat.id, fish.ts)
     assert (among_others.chat, among_others.thread) == (world.general.id, None)
@@ -139,10 +143,9 @@ async def test_a_thread_that_slack_does_not_tell_of_is_offered_by_its_time(world
         await world.heard(2)
         world.server.error("conversations.replies", "internal_error", count=None)
         await typed(world, "reset")
-        (asked,) = world.server.ephemerals(world.ada)
-        elements = objects_of(asked.blocks[1]["elements"])
-        assert [label_of(one) for one in elements] == [f"The thread of {world.clock.now():%Y-%m-%d %H:%M} UTC"] * 2
-        world.server.click_ephemeral(asked, str(elements[0]["action_id"]))
+        asked = form(world)
+        assert list(topics(asked)) == [f"The thread of {world.clock.now():%Y-%m-%d %H:%M} UTC"]
+        world.server.send(asked, {"frontdesk_which": fish.ts})
         await world.heard(3)
     assert world.messages[-1].address.thread == fish.ts
 
@@ -203,9 +206,9 @@ async def test_where_not_all_could_be_looked_at_the_person_is_asked_even_about_t
         found = talk(world, "in sight", world.general)
         await world.heard(21)
         await typed(world, "reset", world.general)
-        (asked,) = world.server.ephemerals(world.ada)
-        assert list(buttons(asked)) == ["@frontdesk in sight"]
-        assert "can't look through all" in str(asked.blocks[2])
+        asked = form(world)
+        assert list(topics(asked)) == ["@frontdesk in sight"]
+        assert "can't look through all" in str(asked.body["blocks"])
         assert len(world.desk.heard) == 21
         await choose(world, asked, "@frontdesk in sight")
         await world.heard(22)
@@ -224,9 +227,9 @@ async def test_a_thread_too_long_to_be_read_may_be_the_one(world: World) -> None
         talk(world, "in sight", world.general)
         await world.heard(202)
         await typed(world, "reset", world.general)
-        (asked,) = world.server.ephemerals(world.ada)
-    assert list(buttons(asked)) == ["@frontdesk in sight"]
-    assert "can't look through all" in str(asked.blocks[2])
+        asked = form(world)
+    assert list(topics(asked)) == ["@frontdesk in sight"]
+    assert "can't look through all" in str(asked.body["blocks"])
     assert "/reset" not in world.words
 
 
@@ -241,9 +244,9 @@ async def test_a_thread_that_slack_does_not_give_may_be_the_one(world: World) ->
         await world.heard(3)
         world.server.error("conversations.replies", "internal_error", count=None)
         await typed(world, "stop", world.general)
-        (asked,) = world.server.ephemerals(world.ada)
-    assert list(buttons(asked)) == ["@frontdesk in sight"]
-    assert "can't look through all" in str(asked.blocks[2])
+        asked = form(world)
+    assert list(topics(asked)) == ["@frontdesk in sight"]
+    assert "can't look through all" in str(asked.body["blocks"])
     assert "/stop" not in world.words
 
 
@@ -270,8 +273,183 @@ async def test_where_more_is_known_than_the_desk_tells_of_nothing_is_done_unaske
                 Haunt(address=world.address(bob, f"{number}.000100"), kind=ChatKind.DIRECT, heard_at=world.clock.now())
             )
         await typed(world, "reset")
-        (asked,) = world.server.ephemerals(world.ada)
-        assert list(buttons(asked)) == ["This chat, outside of threads"]
+        asked = form(world)
+        assert list(topics(asked)) == ["This chat, outside of threads"]
         await choose(world, asked, "This chat, outside of threads")
         await world.heard(1)
     assert world.messages[-1].address == world.address()
+
+
+# -- what a command takes ----------------------------------------------------------------------------------------------
+
+
+class Completing(WholeDesk):
+    """It completes two commands, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.completed: list[tuple[str, str, Principal]] = []
+
+    @property
+    def commands(self) -> tuple[CommandHelp, ...]:
+        return tuple(replace(one, completes=one.name in ("resume", "model")) for one in super().commands)
+
+    async def complete(self, principal: Principal, command: str, typed: str) -> Sequence[Choice]:
+        self.completed.append((command, typed, principal))
+        return [one for one in self.choices if typed in one.label]
+
+
+MENU = "frontdesk_argument"
+
+
+@pytest.fixture
+def desk(world: World) -> Completing:
+    world.desk = made = Completing()
+    made.choices = [Choice(value="0198-one", label="On cats (2 h)"), Choice(value="0198-two", label="On fish (1 d)")]
+    return made
+
+
+async def suggested(world: World, shown: View, typed: str = "") -> list[str]:
+    asked = world.server.suggest(shown, MENU, typed)
+    await world.server.until(lambda: world.server.acked(asked))
+    return [text_of(one, "text", "text") for one in world.server.offered(shown, MENU)]
+
+
+async def test_what_a_command_takes_and_was_not_given_is_chosen_from_a_menu(world: World, desk: Completing) -> None:
+    async with running(world.another(catch_up=0), desk):
+        await world.up()
+        said = talk(world, "cats")
+        await world.heard(1)
+        await typed(world, "resume")
+        shown = form(world)
+        assert await suggested(world, shown) == ["On cats (2 h)", "On fish (1 d)"]
+        assert await suggested(world, shown, "fish") == ["On fish (1 d)"]
+        sent = world.server.send(shown, {MENU: "0198-two"})
+        await world.server.until(lambda: world.server.acked(sent))
+        await world.heard(2)
+    assert (world.words[-1], world.messages[-1].address.thread) == ("/resume 0198-two", said.ts)
+    command, word, asker = desk.completed[-1]
+    assert (command, word, asker.sender.user, asker.within) == ("resume", "fish", world.ada.id, world.server.team.id)
+    assert asker.address == world.address(world.chat, said)
+
+
+async def test_a_form_can_be_sent_without_a_choice_from_the_menu(world: World, desk: Completing) -> None:
+    async with running(world.another(catch_up=0), desk):
+        await world.up()
+        await typed(world, "model")
+        world.server.send(form(world), {})
+        await world.heard(1)
+    assert world.words == ["/model"]
+
+
+async def test_one_form_asks_for_all_that_is_lacking(world: World, desk: Completing) -> None:
+    async with running(world.another(catch_up=0), desk):
+        await world.up()
+        _, fish = talk(world, "cats", world.general), talk(world, "fish", world.general)
+        await world.heard(2)
+        await typed(world, "resume", world.general)
+        shown = form(world)
+        with pytest.raises(ValueError, match="not offered"):
+            world.server.send(shown, {})
+        await suggested(world, shown)
+        world.server.send(shown, {"frontdesk_which": topics(shown)["@frontdesk fish"], MENU: "0198-one"})
+        await world.heard(3)
+    assert (world.words[-1], world.messages[-1].address.thread) == ("/resume 0198-one", fish.ts)
+
+
+@pytest.mark.parametrize("command", ["resume 2", "resume on cats", "stop", "help"])
+async def test_nobody_is_asked_for_what_is_there_or_is_not_taken(world: World, desk: Completing, command: str) -> None:
+    async with running(world.another(catch_up=0), desk):
+        await world.up()
+        await typed(world, command)
+        await world.heard(1)
+    assert world.words == [f"/{command}"]
+    assert world.server.modals(world.ada) == ()
+
+
+async def test_where_there_is_nothing_to_choose_from_the_command_is_done(world: World, desk: Completing) -> None:
+    desk.choices = []
+    async with running(world.another(catch_up=0), desk):
+        await world.up()
+        await typed(world, "resume")
+        await world.heard(1)
+    assert world.words == ["/resume"]
+
+
+async def test_a_menu_keeps_to_what_slack_shows(world: World, desk: Completing) -> None:
+    """Long names are cut, and what is too long to come back is left out."""
+    long = [
+        Choice(value="x" * 151, label="never"),
+        Choice(value="y" * 150, label="long " * 30),
+        Choice(value="z", label=" "),
+    ]
+    desk.choices = [*long, *(Choice(value=str(number), label=f"{number}") for number in range(200))]
+    async with running(world.another(catch_up=0), desk):
+        await world.up()
+        await typed(world, "resume")
+        labels = await suggested(world, form(world))
+    assert len(labels) == 100
+    assert labels[:3] == [("long " * 15), "…", "0"]
+
+
+async def test_a_form_from_before_a_restart_works(world: World, desk: Completing) -> None:
+    async with running(world.another(catch_up=0), desk):
+        await world.up()
+        await typed(world, "resume")
+    async with running(world.another(catch_up=0), desk):
+        await world.up()
+        await suggested(world, form(world))
+        world.server.send(form(world), {MENU: "0198-one"})
+        await world.heard(1)
+    assert world.words == ["/resume 0198-one"]
+
+
+async def test_a_form_is_acknowledged_after_its_command_is_stored_and_stored_once(
+    world: World, desk: Completing
+) -> None:
+    async with running(world.another(catch_up=0), desk):
+        await world.up()
+        await typed(world, "model")
+        desk.open.clear()
+        sent = world.server.send(form(world), {})
+        await desk.until(lambda: desk.waiting == 1)
+        assert not world.server.acked(sent)
+        desk.open.set()
+        await world.server.until(lambda: world.server.acked(sent))
+    assert world.words == ["/model"]
+
+
+async def test_a_form_that_slack_does_not_open_is_told_of(world: World, desk: Completing) -> None:
+    async with running(world.another(catch_up=0), desk):
+        await world.up()
+        world.server.error("views.open", "internal_error")
+        await typed(world, "resume")
+    assert ["at the moment" in one.text for one in world.server.ephemerals(world.ada)] == [True]
+    assert world.words == []
+
+
+async def test_a_command_longer_than_slack_keeps_is_told_of(world: World, desk: Completing) -> None:
+    async with running(world.another(catch_up=0), desk):
+        await world.up()
+        talk(world, "cats")
+        talk(world, "fish")
+        await world.heard(2)
+        await typed(world, "queue " + "x" * 3_000)
+    assert ["too long" in one.text for one in world.server.ephemerals(world.ada)] == [True]
+    assert world.server.modals(world.ada) == ()
+
+
+@pytest.mark.parametrize("metadata", ["", "{", "[]", "[" * 2_000, '{"text": 1}', '{"text": "/stop", "chat": "C 1"}'])
+async def test_a_form_that_is_not_ours_to_read_is_answered(world: World, desk: Completing, metadata: str) -> None:
+    async with running(world.another(catch_up=0), desk):
+        await world.up()
+        await typed(world, "resume")
+        shown = form(world)
+        with world.server.platform.lock:
+            spoiled = replace(shown, body={**shown.body, "private_metadata": metadata})
+            world.server.platform.views[shown.id] = spoiled
+        assert await suggested(world, spoiled) == []
+        sent = world.server.send(spoiled, {})
+        await world.server.until(lambda: world.server.acked(sent))
+        await world.server.until(lambda: "Type it again" in str([one.body for one in world.server.modals(world.ada)]))
+    assert world.words == []

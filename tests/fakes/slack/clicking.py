@@ -4,7 +4,7 @@ Source of the payloads: https://docs.slack.dev/reference/interaction-payloads an
 https://docs.slack.dev/interactivity/implementing-slash-commands.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tests.fakes.slack.delivery import Delivery
@@ -144,6 +144,59 @@ class Clicks(People):
             }
             return self._interact(bot or self.first_bot(), who, payload, None)
 
+    def suggest(self, view: View, action_id: str, typed: str = "") -> Interaction:
+        """Somebody opens a menu of a modal that the app completes, or types in it; `offered` tells what they see then.
+        `ValueError` where Slack would ask nothing: with fewer characters than `min_query_length`, which is 3 unless the
+        element says otherwise."""
+        with self.platform.lock:
+            block_id, element = _element(view, action_id)
+            if element["type"] not in {"external_select", "multi_external_select"}:
+                raise ValueError(f"{action_id!r} is completed by no app")
+            if len(typed) < element.get("min_query_length", 3):  # type: ignore[operator]  # the schema checked it
+                raise ValueError("too little is typed for that")
+            self.platform.suggested.pop((view.id, action_id), None)
+            payload: JsonObject = {
+                "type": "block_suggestion",
+                "action_id": action_id,
+                "block_id": block_id,
+                "value": typed,
+                "container": {"type": "view", "view_id": view.id},
+                "view": view_json(self.platform, view),
+            }
+            who = self.platform.people[view.user_id]
+            return self._interact(self._bot_of(view), who, payload, None, accepts_payload=True)
+
+    def offered(self, view: View, action_id: str) -> list[JsonObject]:
+        """The options that the app last answered with."""
+        with self.platform.lock:
+            return self.platform.suggested.get((view.id, action_id), [])
+
+    def send(self, view: View, chosen: Mapping[str, str]) -> Interaction:
+        """Somebody chooses in the menus of a modal, by action_id and value, and submits it. `ValueError` for what Slack
+        lets nobody send: what is not offered, and less than is asked for."""
+        values: JsonObject = {}
+        for block in objects_of(view.body.get("blocks")):
+            element = block.get("element")
+            if block.get("type") != "input" or not isinstance(element, dict):
+                continue
+            action_id = text_of(element, "action_id")
+            option = self._offered_option(view, element, chosen.get(action_id))
+            if option is None and (action_id in chosen or block.get("optional") is not True):
+                raise ValueError(f"{action_id!r}: {chosen.get(action_id)!r} is not offered")
+            state: JsonObject = {"type": text_of(element, "type"), "selected_option": option}
+            values[text_of(block, "block_id")] = {action_id: state}
+        if unknown := chosen.keys() - {
+            name for one in values.values() for name in (one if isinstance(one, dict) else ())
+        }:
+            raise ValueError(f"there is no menu {unknown}")
+        return self.submit(view, values)
+
+    def _offered_option(self, view: View, element: JsonObject, value: str | None) -> JsonObject | None:
+        if element["type"] == "external_select":
+            listed = self.offered(view, text_of(element, "action_id"))
+            return next((one for one in listed if one.get("value") == value), None)
+        return _option(element, value)
+
     def submit(self, view: View, values: JsonObject | None = None) -> Interaction:
         """Somebody submits a modal. `values` are `state.values`: block_id, then action_id. It closes unless the
         acknowledgement says otherwise."""
@@ -205,7 +258,7 @@ class Clicks(People):
             "enterprise": None,
             "is_enterprise_install": False,
         }
-        if payload["type"] != "view_closed":
+        if payload["type"] not in {"view_closed", "block_suggestion"}:
             full["trigger_id"] = self._trigger(bot, who, view_id)
         delivery = self.platform.courier.add(bot.app_id, "interactive", full, accepts_payload=accepts_payload)
         return self._interaction(delivery)
@@ -264,6 +317,13 @@ def elements_of(blocks: list[JsonObject]) -> Iterator[tuple[str, JsonObject]]:
         inner = block.get("elements")
         listed += inner if isinstance(inner, list) else []
         yield from ((text_of(block, "block_id"), one) for one in objects_of(listed) if "action_id" in one)
+
+
+def _element(view: View, action_id: str) -> tuple[str, JsonObject]:
+    for block_id, element in elements_of(objects_of(view.body.get("blocks"))):
+        if element["action_id"] == action_id:
+            return block_id, element
+    raise ValueError(f"there is no element {action_id!r}")
 
 
 def action_of(blocks: list[JsonObject], action_id: str, value: str | None) -> JsonObject:

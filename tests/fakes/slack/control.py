@@ -142,14 +142,20 @@ class Wires(Faults):
                 socket.put(Ping("Ping from applink-test"))
 
     def use_http(
-        self, url: str, *, commands: str | None = None, interactivity: str | None = None, bot: Bot | None = None
+        self,
+        url: str,
+        *,
+        commands: str | None = None,
+        interactivity: str | None = None,
+        options: str | None = None,
+        bot: Bot | None = None,
     ) -> Delivery:
-        """The app takes events at this URL instead of sockets; commands and interactions there too, unless they have
-        URLs of their own. Slack verifies the first: `app().request_url_verified`."""
+        """The app takes events at this URL instead of sockets; commands, interactions and what menus ask for there too,
+        unless they have URLs of their own. Slack verifies the first: `app().request_url_verified`."""
         with self.platform.lock:
             app = self.app(bot)
             app.socket_mode, app.request_url = False, url
-            app.command_url, app.interactivity_url = commands, interactivity
+            app.command_url, app.interactivity_url, app.options_url = commands, interactivity, options
             challenge = self.platform.new_secret("challenge")
             payload: JsonObject = {
                 "token": "legacy-verification-token",

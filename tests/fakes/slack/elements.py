@@ -22,6 +22,8 @@ _CONFIRM = Shape(
 )
 _OPTION = Shape({"text": rich(75), "value": text(150)}, {"description": rich(75), "url": url_check})
 _GROUP = Shape({"label": plain(75), "options": listed(_OPTION, 100)})
+SUGGESTED = Shape({}, {"options": listed(_OPTION, 100, 0), "option_groups": listed(_GROUP, 100, 0)})
+"""The answer to a block_suggestion: https://docs.slack.dev/reference/interaction-payloads/block_suggestion-payload."""
 _SELECT: dict[str, Check] = {**_ID, "placeholder": plain(150), "confirm": _CONFIRM, "focus_on_load": flag}
 _STATIC: dict[str, Check] = {"options": listed(_OPTION, 100), "option_groups": listed(_GROUP, 100)}
 _MANY: dict[str, Check] = {"max_selected_items": integer}

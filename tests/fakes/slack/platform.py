@@ -14,6 +14,7 @@ from tests.fakes.slack.model import (
     Channel,
     Ephemeral,
     File,
+    JsonObject,
     Message,
     Person,
     Prompts,
@@ -62,6 +63,8 @@ class Platform:
         self.rooms: dict[str, Room] = {}
         self.files: dict[str, File] = {}
         self.views: dict[str, View] = {}
+        self.suggested: dict[tuple[str, str], list[JsonObject]] = {}
+        """What an app last offered in a menu, by view and action_id."""
         self.streams: dict[tuple[str, str], Stream] = {}
         self.ephemerals: list[Ephemeral] = []
         self.statuses: list[Status] = []

@@ -117,8 +117,9 @@ class Postman:
     async def _sent(self, app: App, delivery: Delivery, attempt: Attempt) -> None:
         assert self._session is not None and attempt.sent is not None
         headers, body = attempt.sent
+        kind = "options" if delivery.payload.get("type") == "block_suggestion" else delivery.kind
         try:
-            async with self._session.post(app.url_for(delivery.kind), data=body, headers=headers) as response:
+            async with self._session.post(app.url_for(kind), data=body, headers=headers) as response:
                 answer = await response.read()
                 attempt.status = response.status
                 self._answered(app, delivery, attempt, answer, response)

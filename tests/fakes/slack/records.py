@@ -26,6 +26,7 @@ class App:
     request_url: str | None = None
     command_url: str | None = None
     interactivity_url: str | None = None
+    options_url: str | None = None
     request_url_verified: bool = False
     app_token_state: TokenState = "active"
     app_scopes: set[str] = field(default_factory=lambda: {"connections:write"})
@@ -34,8 +35,12 @@ class App:
     messages_tab: bool = True
 
     def url_for(self, kind: str) -> str:
-        """Where deliveries of this kind are posted."""
-        special = {"slash_commands": self.command_url, "interactive": self.interactivity_url}.get(kind)
+        """Where deliveries of this kind are posted; "options" is what a menu asks for."""
+        special = {
+            "slash_commands": self.command_url,
+            "interactive": self.interactivity_url,
+            "options": self.options_url,
+        }.get(kind)
         return special or self.request_url or ""
 
 

@@ -14,7 +14,7 @@ from tests.fakes.slack.model import Ephemeral, JsonValue, Version, text_of
 from tests.fakes.slack.params import Params
 from tests.fakes.slack.platform import Platform
 from tests.fakes.slack.records import Installation, ResponseUrl, Room
-from tests.fakes.slack.views import take_view_answer
+from tests.fakes.slack.views import take_options, take_view_answer
 
 USES = 5
 LIFE_S = 30 * 60.0
@@ -59,6 +59,8 @@ def take_answer(platform: Platform, delivery: Delivery, payload: JsonValue) -> N
         if delivery.kind == "slash_commands":
             url = platform.response_urls[text_of(delivery.payload, "response_url").rpartition("/")[2]]
             respond(platform, url, Params(payload, number), via="ack")
+        elif delivery.payload.get("type") == "block_suggestion":
+            take_options(platform, delivery, payload)
         elif delivery.kind == "interactive":
             take_view_answer(platform, delivery, payload)
     except ApiError as error:

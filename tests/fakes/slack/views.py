@@ -6,6 +6,7 @@ from dataclasses import replace
 from tests.fakes.slack.blocks import check_view
 from tests.fakes.slack.composing import with_ids
 from tests.fakes.slack.delivery import Delivery
+from tests.fakes.slack.elements import SUGGESTED
 from tests.fakes.slack.errors import ApiError, bad_arguments, refused
 from tests.fakes.slack.model import JsonObject, JsonValue, View, objects_of, text_of
 from tests.fakes.slack.params import Params
@@ -106,6 +107,19 @@ def take_view_answer(platform: Platform, delivery: Delivery, payload: JsonObject
             _kept(platform, view.app_id, view.user_id, body, replace(view, closed=False))
     else:
         raise refused("invalid_arguments", f"response_action {action}")
+
+
+def take_options(platform: Platform, delivery: Delivery, payload: JsonObject) -> None:
+    """What a menu offers."""
+    faults: list[str] = []
+    SUGGESTED(payload, "", faults)
+    if not payload.keys() & {"options", "option_groups"}:
+        faults.append("missing required field: options or option_groups")
+    if faults:
+        raise bad_arguments(*faults)
+    groups = objects_of(payload.get("option_groups"))
+    listed = [*objects_of(payload.get("options")), *(one for group in groups for one in objects_of(group["options"]))]
+    platform.suggested[text_of(delivery.payload, "view", "id"), text_of(delivery.payload, "action_id")] = listed
 
 
 def _close_stack(platform: Platform, view: View) -> None:
