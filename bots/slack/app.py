@@ -84,9 +84,9 @@ class Bolt:
         be acknowledged. Until the listener is called this waits for nothing, so that who comes first is heard first."""
         try:
             request = AsyncBoltRequest(body=dict(payload), mode="socket_mode")
-        except _SPOILED as fault:
+            response = await self._app.async_dispatch(request)
+        except _SPOILED as fault:  # what a listener raises, Bolt catches
             return await self._unread(payload, fault)
-        response = await self._app.async_dispatch(request)
         if response.status == _NO_LISTENER:
             return {}
         answer = json.loads(response.body or "{}") if response.status == _OK else None

@@ -160,6 +160,8 @@ class Sockets:
         body = dict(answer) if answer and request.accepts_response_payload else None
         response = SocketModeResponse(envelope_id=request.envelope_id, payload=body)
         for one in (socket, *(self._open - {socket})):
+            if one.is_gone:  # the SDK would lose it without a word
+                continue
             with suppress(*_GONE):
                 await one.send_socket_mode_response(response)
                 return
@@ -201,6 +203,7 @@ class _Socket(SocketModeClient):
         self.greeted = asyncio.Event()
         self.renewed = False
         """Slack asked for another one, and goes on with this for some seconds."""
+        self._is_broken = False
         self.app = ""
         self.of_app = 0
         """How many sockets the app had when this was opened, as Slack counts them."""
@@ -220,6 +223,10 @@ class _Socket(SocketModeClient):
         )
         self.current_session_monitor = asyncio.ensure_future(self.monitor_current_session())
         self.message_receiver = asyncio.ensure_future(self.receive_messages())
+
+    @property
+    def is_gone(self) -> bool:
+        return self._is_broken or self.closed
 
     def answered(self, envelope_id: str) -> None:
         self.unanswered.discard(envelope_id)
@@ -245,6 +252,7 @@ class _Socket(SocketModeClient):
 
     def _break_off(self) -> None:
         """Nothing comes here any more."""
+        self._is_broken = True
         self.over.set()
         if not self.closed:
             self._tell_broken(self)
