@@ -318,18 +318,6 @@ def test_a_name_says_what_it_names() -> None:
     assert not (found := _breaches(rule, *EVERYTHING)), found
 
 
-def test_nothing_is_sent_past_the_paced_client() -> None:
-    """Bolt hands its listeners ways to send that know neither our pace nor our errors."""
-
-    def rule(module: Module) -> Iterator[str]:
-        for node in ast.walk(module.tree):
-            name = node.arg if isinstance(node, ast.arg) else _dotted(node)
-            if name in ("say", "respond") or name.endswith("context.client"):
-                yield module.at(node, f"{name}: send by Line")
-
-    assert not (found := _breaches(rule, "bots/slack")), found
-
-
 def test_the_core_names_no_platform() -> None:
     def rule(module: Module) -> Iterator[str]:
         for number, line in enumerate(module.text.splitlines(), start=1):

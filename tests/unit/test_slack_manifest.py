@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -49,6 +50,14 @@ def test_every_event_that_is_understood_is_asked_for_and_no_other() -> None:
     understood = {name for one in listened_to for name in re.findall("[a-z_]{3,}", one)} - {"message"}
     messages = {"message.channels", "message.groups", "message.im", "message.mpim"}
     assert understood | messages == set(SCOPES_OF_EVENTS)
+
+
+def test_no_listener_sends_past_the_paced_client() -> None:
+    """Bolt offers its listeners ways to send that know neither our pace nor our errors."""
+    for file, text in SOURCES.items():
+        asked_for = {node.arg for node in ast.walk(ast.parse(text)) if isinstance(node, ast.arg)}
+        assert not asked_for & {"say", "respond", "say_stream", "set_status"}, file
+        assert "context.client" not in text, file
 
 
 def test_it_asks_for_exactly_those_scopes() -> None:
