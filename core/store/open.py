@@ -13,7 +13,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from core.errors import ConfigError, StoreError, StoreTooNew
-from core.store import damage
+from core.store import damage, present
 from core.store.engine import Connection, Database, Store
 from core.store.files import FILES, Files
 from core.store.lock import FileLocks, NoLock, ProcessLock
@@ -155,6 +155,9 @@ def prepare(database: SqliteDatabase | PostgresDatabase, state: Path, *, schema:
             f"the store has schema {version}, this Frontdesk knows {schema} and older: start the newer Frontdesk that "
             f"wrote it, or restore a backup from before (there may be one in {state / 'backups'})"
         )
+    if version is None and isinstance(database, SqliteDatabase) and schema == SCHEMA:
+        present.create(database)
+        return
     from core.store.upgrade import upgrade  # Alembic stays off the way of an ordinary start
 
     upgrade(database, state, version)
