@@ -55,13 +55,12 @@ async def client(*, proxy: str | None = None, read_s: float = 30.0) -> AsyncIter
 async def _read(url: str, *, read_s: float = 30.0) -> tuple[bytes, Exception | None]:
     """All that a stream gave, and how it broke off."""
     got = bytearray()
-    async with client(read_s=read_s) as http:
-        try:
-            async with http.stream("POST", url, json={}) as response:
-                async for piece in response.aiter_bytes():
-                    got += piece
-        except httpx2.RequestError as error:
-            return bytes(got), error
+    try:
+        async with client(read_s=read_s) as http, http.stream("POST", url, json={}) as response:
+            async for piece in response.aiter_bytes():
+                got += piece
+    except httpx2.RequestError as error:
+        return bytes(got), error
     return bytes(got), None
 
 
