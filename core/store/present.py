@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 from importlib.resources import files
 
-from pysqlite3 import dbapi2 as sqlite
-
 from core.store.sqlite import SqliteDatabase
+from core.store.sqlite_driver import sqlite
 from core.store.tables import MIGRATIONS, SCHEMA
 
 SCRIPT = "present.sql"

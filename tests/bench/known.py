@@ -14,12 +14,12 @@ from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pysqlite3 import dbapi2 as sqlite
 from sqlalchemy import func, select
 
 from core.store.engine import Store
 from core.store.open import DATABASE_FILE, open_store
 from core.store.sql import Sql, to_us
+from core.store.sqlite_driver import sqlite
 from core.store.tables import sessions
 from tests.bench.bare import put
 from tests.bench.figures import Figure

@@ -90,7 +90,7 @@ CREATE TABLE turns (
     usage TEXT,
     reference TEXT,
     opened_at BIGINT NOT NULL,
-    closed_at BIGINT,
+    closed_at BIGINT, retry TEXT,
     PRIMARY KEY (id),
     FOREIGN KEY(conversation_id) REFERENCES conversations (id),
     FOREIGN KEY(session_id) REFERENCES sessions (id)
@@ -178,7 +178,7 @@ CREATE TABLE inbox (
     more_likely INTEGER NOT NULL,
     sent_at BIGINT NOT NULL,
     received_at BIGINT NOT NULL,
-    done_at BIGINT, tools TEXT, enclosed TEXT,
+    done_at BIGINT, tools TEXT, enclosed TEXT, reads INTEGER DEFAULT '0' NOT NULL,
     CONSTRAINT inbox_fate CHECK ((state = 'done') = (fate IS NOT NULL)),
     FOREIGN KEY(conversation_id) REFERENCES conversations (id),
     UNIQUE (account, dedupe)
