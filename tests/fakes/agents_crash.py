@@ -4,7 +4,7 @@ A message is "KIND MARK"; the answer is `begin(MARK) ... end(MARK)`, so a whole 
 Every run adds the line "run MARK" to the journal, every use of the tool "tool MARK".
 
     fast    one delta, one part           long    one answer of two parts
-    slow    words, a quarter of a second  crawl   more words, 1.2 s: shown, then edited while it grows
+    slow    words, 0.6 s: shown           crawl   more words, 2 s: shown, then edited while it grows
     tool    a call that writes            look    a call that only reads, and says so
     work    slow, then a call that writes
     hold    words, and then never an end          die     kills the process at once
@@ -25,9 +25,9 @@ from typing import Final
 from core.agents.agent import Agent, AgentEvent, AgentSpec, TurnContext
 from core.vocabulary import CallClosed, CallOpened, TextDelta
 
-WORDS: Final = 12
+WORDS: Final = 30
 PAUSE_S: Final = 0.02
-MANY_WORDS: Final = 60
+MANY_WORDS: Final = 100
 LINES: Final = 110
 """Some 5,500 characters: more than one Telegram message takes."""
 
