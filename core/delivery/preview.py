@@ -124,7 +124,7 @@ class Preview:
         self.end()
         if self._beginning is not None:
             await asyncio.gather(self._beginning, return_exceptions=True)
-        self._task = None
+        self._task = self._beginning = None
         return None if self._row is None else self._workshop.doubted(self._row)
 
     def move(self, lane: Lane, begin: Beginning) -> None:

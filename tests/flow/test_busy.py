@@ -243,7 +243,7 @@ async def test_a_preview_of_an_interrupted_turn_keeps_what_it_said(furnish: Furn
     house = await furnish(GrowingBot(), mailbox={"busy": "interrupt"})
     house.stage.on("slow", house.stage.waits(before=["half"]))
     await house.say("slow")
-    await house.advance(0.1)
+    await house.advance(0.5)
     assert house.seen() == ["half"]
     await house.say("no")
     await house.advance(2)

@@ -317,7 +317,7 @@ async def test_a_preview_that_failed_on_a_full_disk_leaves_nothing_behind(furnis
     first = Fault(gate=gate, error=fault)
     house.bot.fail("7", first)
     await house.offer(house.message("slow"))
-    await house.advance(0.1)
+    await house.advance(0.5)
     assert first.reached.is_set()
     house.store.full = True
     gate.set()
