@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from importlib.resources import files
 
+from core.faultpoints import faultpoint
 from core.store.sqlite import SqliteDatabase
 from core.store.sqlite_driver import sqlite
 from core.store.tables import MIGRATIONS, SCHEMA
@@ -28,6 +29,7 @@ def create(database: SqliteDatabase) -> None:
             for statement in script.removesuffix(";\n").split(BETWEEN):
                 cursor.execute(statement, {})
             cursor.execute(f"INSERT INTO {MIGRATIONS} VALUES (:schema)", {"schema": SCHEMA})  # noqa: S608  # a constant of ours
+            faultpoint("schema.written")
             cursor.execute("COMMIT", {})
     except sqlite.Error as error:
         raise database.translate(error) or error from error

@@ -129,6 +129,7 @@ POINTS: Final[dict[str, Which]] = {
     "delivery.sent:files": _with_files,
     # starts and ends
     "migration.written": _each,
+    "schema.written": _each,
     "recovery.written": _first,
     "drain.begun": _each,
 }
