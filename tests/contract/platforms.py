@@ -98,9 +98,9 @@ class Resident(DiscordBot):
         self._desk: RecordingDesk | None = None
 
     async def run(self, desk: Desk) -> None:
-        assert isinstance(desk, RecordingDesk)
-        desk.haunted = [self._haunt]
-        self._desk = desk
+        if isinstance(desk, RecordingDesk):
+            desk.haunted = [self._haunt]
+            self._desk = desk
         await super().run(desk)
 
     @property

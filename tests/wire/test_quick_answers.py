@@ -3,42 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
-from bots.discord.bot import DiscordBot
 from core.desk.pulse import BEAT_S
 from core.desk.signs import NOTHING_SHOWN_S
 from core.service.supervisor import BotHealth
 from tests.clock import PATIENCE_S
-from tests.contract.doubles import NoChance
 from tests.contract.harness import Harness
-from tests.contract.platforms import discord, slack, telegram
-from tests.drivers.discord import NAME, settings_for
+from tests.contract.platforms import HARNESSES
 from tests.fakes.agents import STAGES
 from tests.flow.bot import FakeBot
 from tests.flow.house import House
-from tests.wire.discord_world import SOON
 
-
-@asynccontextmanager
-async def plain_discord() -> AsyncIterator[Harness]:
-    """The contract's own bot wants a desk that records."""
-    async with discord() as harness:
-        settings = settings_for(harness.driver.server)
-        harness.bot = DiscordBot(NAME, settings=settings, clock=harness.clock, random=NoChance(), patience=SOON)
-        yield harness
-
-
-PLATFORMS: dict[str, Callable[[], AbstractAsyncContextManager[Harness]]] = {
-    "discord": plain_discord,
-    "slack": slack,
-    "telegram": telegram,
-}
+PLATFORMS = ("discord", "slack", "telegram")
 SHOWN = frozenset(
     {
         "sendMessage", "editMessageText", "sendMessageDraft", "sendChatAction", "setMessageReaction",
@@ -60,8 +42,7 @@ class Staged:
     @property
     def calls(self) -> list[str]:
         """What people were shown, call by call."""
-        made: Sequence[Any] = self.harness.driver.server.calls
-        names = [getattr(call, "route", "") or call.method for call in made]
+        names = [getattr(call, "route", "") or call.method for call in self.harness.driver.server.calls]
         return [name for name in names if name in SHOWN]
 
     async def until(self, holds: Callable[[], bool]) -> None:
@@ -78,7 +59,7 @@ class Staged:
 
 @pytest.fixture(params=PLATFORMS)
 async def staged(request: pytest.FixtureRequest, sqlite_state: Path) -> AsyncIterator[Staged]:
-    async with PLATFORMS[request.param]() as harness, opened(sqlite_state, harness) as house:
+    async with HARNESSES[request.param]() as harness, opened(sqlite_state, harness) as house:
         yield Staged(house, harness)
         assert not harness.broken_rules()
 
