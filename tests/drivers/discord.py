@@ -166,7 +166,7 @@ class DiscordDriver(Driver, Generic[S]):
 
     def ask_about(self, place: Place, who: Person, message: str, question: str) -> None:
         asked = self.server.use_message_menu(self.user(who), self.server.message(int(message)), _ASK)
-        self.until(lambda: asked.acknowledged, timeout_s=30.0)
+        self.until(lambda: asked.acknowledged, timeout_s=60.0)
         if asked.modal is not None:
             [row] = objects(asked.modal["components"])
             [entry] = objects(row["components"])

@@ -86,7 +86,7 @@ def _go_on(play: Play, part: Part) -> None:
 
 def _is_there(play: Play, part: Part) -> bool:
     if part.cell.kind == HOME_RESUME:
-        return bool(play.shown(part))
+        return bool(play.driver.choices(part.room, part.who, "home"))
     return bool(_buttons(play, part))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.drivers.driver import Driver, Person, Place
 from tests.drivers.slack import SlackDriver
 from tests.drivers.telegram import TelegramDriver
 from tests.fakes.discord import GatewayRules, ThreadedDiscordServer
+from tests.fakes.discord.interaction_state import ANSWER_S
 from tests.fakes.slack import ThreadedSlackServer
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.wire.access_play import Play
@@ -24,7 +26,7 @@ from tests.wire.access_seen import ASKS, TYPES_MODEL, Part
 from tests.wire.access_table import ROLES, Cell
 
 _PATIENT_S: Final = 60.0
-"""How long Slack waits for an answer: hundreds of messages come at once, on a busy machine."""
+"""How long Slack and Discord wait for an answer: hundreds of messages come at once, on a busy machine."""
 NO_RESET: Final = """
 [session.reset]
 mode = "none"
@@ -56,6 +58,11 @@ def _room(driver: Driver, place: str, who: Person, host: Person) -> Place:
             return driver.group([host, who], listed=place == "listed")
 
 
+def _slow_clock() -> float:
+    """Discord's interactions are answered within three seconds of this clock."""
+    return time.monotonic() * ANSWER_S / _PATIENT_S
+
+
 @contextmanager
 def driving(platform: str) -> Iterator[Driver]:
     """The platform with nobody on it."""
@@ -65,7 +72,8 @@ def driving(platform: str) -> Iterator[Driver]:
             with ThreadedTelegramServer(limits=None) as telegram:
                 yield TelegramDriver(telegram, f"{stop}\ndrafts = false")
         case "discord":
-            with ThreadedDiscordServer(limits=None, gateway=GatewayRules(identify_every_s=0.0)) as discord:
+            rules = GatewayRules(identify_every_s=0.0)
+            with ThreadedDiscordServer(limits=None, gateway=rules, clock=_slow_clock) as discord:
                 yield DiscordDriver(discord, stop)
         case _:
             with ThreadedSlackServer(limits=None, answer_s=_PATIENT_S) as slack:

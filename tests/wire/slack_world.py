@@ -22,19 +22,18 @@ from core.vocabulary import (
     Delivery,
     DeliveryId,
     Earlier,
-    Message,
     MessageId,
     OutFile,
-    Press,
     ThreadId,
 )
-from tests.clock import NEW_YEAR, PATIENCE_S, ManualClock
+from tests.clock import NEW_YEAR, ManualClock
 from tests.contract.doubles import NoChance, RecordingDesk
 from tests.drivers.slack import NAME, settings_for
 from tests.fakes.slack.cast import ServerOptions
 from tests.fakes.slack.model import Channel, Person, Said
 from tests.fakes.slack.model import Message as Shown
 from tests.fakes.slack.server import SlackServer
+from tests.wire.world import BotWorld
 
 TABLE = (
     CommandHelp(name="help", summary="what I can do", private=True),
@@ -52,7 +51,7 @@ class SlackDesk(RecordingDesk):
         self.table = TABLE
 
 
-class World:
+class World(BotWorld):
     """The double, one person, and a bot with its desk. The clock of both stands still until a test moves it."""
 
     def __init__(self, server: SlackServer, clock: ManualClock) -> None:
@@ -73,11 +72,8 @@ class World:
         return self.server.say(channel or self.chat, self.ada, text, thread=thread)
 
     async def up(self) -> None:
-        await self.desk.until(lambda: self.desk.health.last == "up")
+        await super().up()
         await self.server.until(lambda: self.server.connected(2))
-
-    async def heard(self, count: int) -> None:
-        await self.desk.until(lambda: len(self.desk.heard) >= count)
 
     async def acked(self) -> None:
         await self.server.until(self.server.acked)
@@ -86,12 +82,6 @@ class World:
         """All was acknowledged, and the desk heard no more than that."""
         await self.acked()
         assert len(self.desk.heard) == count
-
-    async def wake(self, nap: int) -> float:
-        """Let the bot's n-th wait pass; tells how long it was."""
-        seconds = await self.clock.asleep(nap)
-        self.clock.advance(seconds)
-        return seconds
 
     async def hurry(self, count: int) -> None:
         """Time passes whenever somebody sleeps, until so much was heard."""
@@ -105,18 +95,6 @@ class World:
             await self.heard(count)
         finally:
             ticking.cancel()
-
-    @property
-    def messages(self) -> list[Message]:
-        return self.desk.messages
-
-    @property
-    def presses(self) -> list[Press]:
-        return self.desk.presses
-
-    @property
-    def words(self) -> list[str]:
-        return self.desk.words
 
     def address(self, channel: Channel | None = None, thread: Said | str | None = None) -> Address:
         root = thread.ts if isinstance(thread, Said) else thread
@@ -155,11 +133,6 @@ class World:
 
     def sent(self, method: str = "chat.postMessage") -> int:
         return len(self.server.calls_of(method))
-
-
-async def ended(task: asyncio.Task[None]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        await asyncio.wait([task])
 
 
 @asynccontextmanager

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from bots.telegram.bot import Patience, TelegramBot
-from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, Message, MessageId, ThreadId
-from tests.clock import PATIENCE_S, ManualClock
+from core.vocabulary import Address, BotName, ChatId, ChatKind, Delivery, DeliveryId, MessageId, ThreadId
+from tests.clock import ManualClock
 from tests.contract.doubles import NoChance, RecordingDesk
 from tests.drivers.telegram import NAME, settings_for
 from tests.fakes.telegram.model import Chat, User
 from tests.fakes.telegram.server import TelegramServer
+from tests.wire.world import BotWorld
 
 
-class World:
+class World(BotWorld):
     """The double, one person, and a bot with its desk."""
 
     def __init__(self, server: TelegramServer) -> None:
@@ -38,20 +37,8 @@ class World:
         assert update is not None
         return update
 
-    async def up(self) -> None:
-        await self.desk.until(lambda: self.desk.health.last == "up")
-
-    async def heard(self, count: int) -> None:
-        await self.desk.until(lambda: len(self.desk.heard) >= count)
-
     async def confirmed(self) -> None:
         await self.server.until(lambda: not self.server.unconfirmed)
-
-    async def wake(self, nap: int) -> float:
-        """Let the bot's n-th wait pass; tells how long it was."""
-        seconds = await self.clock.asleep(nap)
-        self.clock.advance(seconds)
-        return seconds
 
     def delivery(
         self, text: str = "", *, chat: Chat | None = None, thread: int | None = None, reply_to: int | None = None
@@ -65,16 +52,3 @@ class World:
             reply_to=None if reply_to is None else MessageId(str(reply_to)),
         )
         return Delivery(id=DeliveryId(1), address=address, kind=kind, text=text)
-
-    @property
-    def messages(self) -> list[Message]:
-        return self.desk.messages
-
-    @property
-    def words(self) -> list[str]:
-        return self.desk.words
-
-
-async def ended(task: asyncio.Task[None]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        await asyncio.wait([task])

@@ -9,7 +9,8 @@ import pytest
 from core.errors import BotRejected
 from core.vocabulary import ChatKind
 from tests.contract.doubles import running
-from tests.wire.slack_world import World, ended, opened
+from tests.wire.slack_world import World, opened
+from tests.wire.world import ended
 
 
 @pytest.fixture

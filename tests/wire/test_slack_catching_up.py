@@ -11,7 +11,8 @@ from core.vocabulary import ChatKind
 from tests.contract.doubles import running
 from tests.fakes.slack import RateLimits
 from tests.fakes.slack.model import Channel, JsonValue
-from tests.wire.slack_world import World, ended, opened
+from tests.wire.slack_world import World, opened
+from tests.wire.world import ended
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from core.ports import AsgiApp, AsgiMessage
 from core.vocabulary import Button
 from tests.contract.doubles import running
 from tests.fakes.slack.posting import Signing
-from tests.wire.slack_world import World, ended, opened
+from tests.wire.slack_world import World, opened
+from tests.wire.world import ended
 
 STOP = Button(label="Stop", data="STOPSTOP")
 

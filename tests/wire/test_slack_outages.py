@@ -14,7 +14,8 @@ from config.secret import Secret
 from core.errors import BotRejected, NotSent
 from tests.contract.doubles import running
 from tests.fakes.slack.model import JsonValue
-from tests.wire.slack_world import World, ended, opened
+from tests.wire.slack_world import World, opened
+from tests.wire.world import ended
 
 QUICK = Patience(connect_s=1.0, answer_s=1.0, ping_s=0.8)
 

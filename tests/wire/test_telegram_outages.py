@@ -17,7 +17,8 @@ from tests.contract.doubles import NoChance, RecordingDesk, running
 from tests.drivers.telegram import NAME, settings_for
 from tests.fakes.telegram.model import JsonValue
 from tests.fakes.telegram.platform import Webhook
-from tests.wire.telegram_world import World, ended
+from tests.wire.telegram_world import World
+from tests.wire.world import ended
 
 # -- trouble ---------------------------------------------------------------------------------------------------------
 

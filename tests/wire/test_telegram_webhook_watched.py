@@ -12,7 +12,7 @@ from core.errors import BotRejected, NotSent
 from tests.contract.doubles import running
 from tests.fakes.telegram.platform import Webhook
 from tests.wire.telegram_hooked import ADDRESS, Hooked, hooked
-from tests.wire.telegram_world import ended
+from tests.wire.world import ended
 
 
 @pytest.fixture
