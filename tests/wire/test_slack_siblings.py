@@ -11,7 +11,7 @@ from bots.slack.bot import SlackBot
 from config.secret import Secret
 from core.ports import Choice
 from core.vocabulary import Button, Message, Press
-from tests.contract.doubles import running
+from tests.contract.doubles import RecordingDesk, running
 from tests.fakes.slack.model import Bot, Channel, Interaction, Said
 from tests.wire.slack_world import SlackDesk, World, opened
 from tests.wire.test_slack_http import mounted
@@ -64,7 +64,7 @@ async def both(world: World, branch: Branch) -> AsyncIterator[None]:
         yield
 
 
-async def caught_up(desk: SlackDesk) -> None:
+async def caught_up(desk: RecordingDesk) -> None:
     await desk.until(lambda: desk.notes.get("behind since") == "")
 
 
