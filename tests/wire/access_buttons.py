@@ -31,6 +31,9 @@ def press_all(play: Play) -> list[Seen]:
     """A play that was furnished with `RESET_SOON`."""
     parts = play.parts
     for part in parts:
+        _others_begin(play, part)
+    play.settle([])  # else what the next one says in the same place is answered together with it
+    for part in parts:
         _begin(play, part)
     play.settle([])
     over = {part.room.chat for part in parts if _is_resumed(part)}
@@ -53,15 +56,18 @@ def _is_resumed(part: Part) -> bool:
     return "Resume" in part.cell.kind
 
 
-def _begin(play: Play, part: Part) -> None:
-    """Whoever the button is to be for begins; in a group that others talk in, after somebody else was answered."""
-    driver, place, word = play.driver, part.cell.place, "pay" if "llow" in part.cell.kind else "fast"
-    if not part.one_s_own:
-        driver.say(part.room, play.host, Saying(text=f"{word} {part.others}", named=True))
-        return
-    if place == "ours" or (place == "listed" and not driver.a_thread_each):
+def _others_begin(play: Play, part: Part) -> None:
+    """In a group that others talk in somebody else is answered first."""
+    driver, place = play.driver, part.cell.place
+    if part.one_s_own and (place == "ours" or (place == "listed" and not driver.a_thread_each)):
         driver.say(part.room, play.host, Saying(text=f"fast {part.others}", named=True))
-    driver.say(part.room, part.who, Saying(text=f"{word} {part.before}", named=True))
+
+
+def _begin(play: Play, part: Part) -> None:
+    """Whoever the button is to be for begins."""
+    word = "pay" if "llow" in part.cell.kind else "fast"
+    by, mark = (part.who, part.before) if part.one_s_own else (play.host, part.others)
+    play.driver.say(part.room, by, Saying(text=f"{word} {mark}", named=True))
 
 
 def _going_on(play: Play) -> set[str]:

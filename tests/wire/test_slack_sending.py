@@ -286,7 +286,7 @@ async def test_a_reaction_is_put_on_what_is_being_answered(world: World, emoji: 
         with pytest.raises(Rejected):
             await world.bot.react(world.address(world.general), MessageId("command-1"), emoji)
         with pytest.raises(Rejected):
-            await world.bot.react(world.address(world.general), MessageId(said.ts), "🜁")
+            await world.bot.react(world.address(world.general), MessageId(said.ts), "no emoji")
     assert [one.name for one in world.server.message(world.general, said).reactions] == [name]
 
 
