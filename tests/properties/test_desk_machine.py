@@ -390,7 +390,7 @@ def _template() -> Path:
 
 TestDesk = DeskMachine.TestCase
 TestDesk.settings = settings(
-    max_examples=int(os.environ.get("DESK_EXAMPLES", "60")),
+    max_examples=int(os.environ.get("DESK_EXAMPLES", "40")),
     stateful_step_count=40,
     deadline=None,
     derandomize="DESK_EXAMPLES" not in os.environ,

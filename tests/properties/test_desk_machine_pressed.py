@@ -138,7 +138,7 @@ class PressingMachine(DeskMachine):
 
 TestPressing = PressingMachine.TestCase
 TestPressing.settings = settings(
-    max_examples=int(os.environ.get("DESK_EXAMPLES", "30")),
+    max_examples=int(os.environ.get("DESK_EXAMPLES", "20")),
     stateful_step_count=40,
     deadline=None,
     derandomize="DESK_EXAMPLES" not in os.environ,

@@ -19,6 +19,7 @@ import pytest
 from core.cli.daemon import stdin_is_open
 from core.errors import VerbFailed
 from core.service.socket import SOCKET_NAME, Json, Verb, serve
+from tests.crash.daemon import called
 
 ROOT: Final = Path(__file__).parents[2]
 DEADLINE_S: Final = 30.0
@@ -115,6 +116,8 @@ async def running(state: Path) -> AsyncIterator[AskedDesk]:
 
 def call(*args: str, shell: str = "") -> subprocess.CompletedProcess[str]:
     environ = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    if not shell:
+        return called(args, environ, Path.cwd())
     command = ["/bin/sh", "-c", f'"$@" {shell}', "sh", *MAIN, *args]
     return subprocess.run(
         command, env=environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE_S, check=False

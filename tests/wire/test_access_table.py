@@ -72,6 +72,7 @@ def check(play: Play, seen: Sequence[Seen]) -> None:
     assert not untold, "\n".join(untold)
 
 
+@pytest.mark.endurance
 @pytest.mark.parametrize(("platform", "slice_", "of"), SLICES)
 def test_the_table(platform: str, slice_: int, of: int, tmp_path: Path) -> None:
     table = table_on(platform)

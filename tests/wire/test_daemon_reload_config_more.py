@@ -20,6 +20,7 @@ server, second, place = reloading.server, reloading.second, reloading.place
 MANY = 250_000
 
 
+@pytest.mark.endurance
 def test_c62_a_file_with_very_many_faults_leaves_status_and_desk_usable(
     place: Place, server: ThreadedTelegramServer
 ) -> None:

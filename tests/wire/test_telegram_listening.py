@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from core.vocabulary import Edit, Malformed, Message
 from tests.clock import ManualClock
 from tests.contract.doubles import running
@@ -27,6 +29,7 @@ async def test_c10_what_was_said_while_we_were_down_is_heard_in_order(world: Wor
     assert not world.server.calls_of("deleteWebhook")
 
 
+@pytest.mark.endurance
 async def test_ten_thousand_updates_arrive_in_order(world: World) -> None:
     for number in range(10_000):
         world.say(str(number))
