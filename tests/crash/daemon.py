@@ -30,7 +30,7 @@ FRONTDESK: Final = (str(Path(sys.executable).with_name("frontdesk")),)
 """The installed command, for what is about its start; everything else is forked from the nursery."""
 UNHARMED: Final = ("nowhere", "1", "unarmed")
 """`tests.crash.victim` as the plain command."""
-PATIENCE_S: Final = 30.0
+PATIENCE_S: Final = 60.0
 """For anything that a daemon does by itself, on a busy machine."""
 LOOK_S: Final = (0.01, 0.1)
 """Between two looks at another process's state: at first, and at last, since each look costs processor time."""

@@ -157,7 +157,7 @@ class Stage:
         self.daemon.wait_death()
         self.armed.unlink()
 
-    def settle(self, *, but: Dialogue | None = None, timeout_s: float = PATIENCE_S) -> None:
+    def settle(self, *, but: Dialogue | None = None, timeout_s: float = SETTLED_S) -> None:
         """Until all that was said has been taken in, has its fate, and all answers are out; one chat left aside."""
         aside = but.place.chat if but is not None else ""
 
