@@ -26,6 +26,8 @@ from tests.fakes.agents_crash import closing
 from tests.fakes.telegram import Chat, ThreadedTelegramServer, User
 
 ROUNDS: Final = int(os.environ.get("FRONTDESK_CRASH_ROUNDS", "3"))
+SETTLED_S: Final = 120.0
+"""For all that was said: what ran at a death is asked again one after the other."""
 NO_DRAFTS: Final = "drafts = false"
 """A draft leaves nothing to be found after a kill."""
 
