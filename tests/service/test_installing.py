@@ -99,7 +99,8 @@ def test_a_version_that_does_not_start_names_the_way_back_and_it_works(desk: Des
     before = venv(desk)
     main = desk.machine.path("/srv/frontdesk/core/main.py")
     sound = main.read_text(encoding="utf-8")
-    main.write_text(f"{sound}\nraise RuntimeError('a fault of this version')\n", encoding="utf-8")
+    faulty = f"{sound}\nif 'run' in __import__('sys').argv:\n    raise RuntimeError('a fault of this version')\n"
+    main.write_text(faulty, encoding="utf-8")
     try:
         done = desk.make("install-service", check=False)
     finally:
