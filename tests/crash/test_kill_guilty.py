@@ -126,7 +126,7 @@ def test_a_file_that_kills_each_time_is_not_read_and_its_message_is_answered(wor
             assert deaths <= MOST_READS
             if deaths == 1:
                 world.bob.share("and this", sound)
-            world.begin("extraction.begun:poison")
+            world.start("extraction.begun:poison")  # it may die again before anybody sees that it is up
         until(lambda: world.bob.says("re: and this"), "the other file is read")
         world.settle()
         assert deaths == MOST_READS

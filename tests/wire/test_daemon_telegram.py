@@ -88,7 +88,7 @@ COMMANDS = {
     "/reset@frontdesk_test_bot": "New conversation.",
     "/new fast fresh": "begin(fresh) end(fresh)",
     "/resume": "There is no earlier conversation to resume.",
-    "/resume 7": "No conversation of yours fits “7”.",
+    "/resume nowhere": "No conversation of yours fits “nowhere”.",
     "/sessions": "Your conversations, latest first",
     "/title Plans": "Title: “Plans”.",
     "/status": "Waiting: 0.",
