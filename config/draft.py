@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from config.example import Example
@@ -25,16 +25,14 @@ HEAD: Final = """\
 Value = str | Sequence[str]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """One option: its value, or None to leave it at its default, in sight."""
 
     name: str
     value: Value | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Table:
+class Table(Struct, frozen=True, kw_only=True):
     """One table of the file. `like`: the table of the example where its options are explained, if it has another
     name there; the first that knows an option serves."""
 

@@ -8,11 +8,11 @@ import importlib.metadata
 import shlex
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
 import structlog
+from msgspec import Struct, field
 
 from bots import open_bot
 from bots.terminal.bot import TERMINAL, TerminalBot
@@ -63,8 +63,7 @@ class OpensBots(Protocol):
         """Make one configured bot."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Wiring:
+class Wiring(Struct, frozen=True, kw_only=True):
     """What a daemon is built with besides its configuration; tests give it others. `watch_s`: how often it looks
     whether its clock was set."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from core.vocabulary import (
     Address,
@@ -144,8 +145,7 @@ class LimitsUploads(Protocol):
         """Bytes that one file may have there, where that differs from chat to chat."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CommandHelp:
+class CommandHelp(Struct, frozen=True, kw_only=True):
     """One command, for a platform's menu. `argument`: what it takes, as in "text" or "n|title|id", "" for nothing; with
     `needs_argument` it does nothing without one. `private`: what it answers is for the one who asked. `completes`:
     `Desk.complete` knows what its argument may be. `aliases`: what else it may be called."""
@@ -179,8 +179,7 @@ class ServesHttp(Protocol):
         """Path prefix -> application, mounted on the one listener."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Principal:
+class Principal(Struct, frozen=True, kw_only=True):
     """On whose behalf something is read: a person, in a chat. `address` may name no chat ("") where the platform asks
     outside of one. `within`: as of a message."""
 
@@ -190,16 +189,14 @@ class Principal:
     within: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True, kw_only=True):
     """What the argument of a command may be. `value` is what is typed, `label` what people read, plain text."""
 
     value: str
     label: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Haunt:
+class Haunt(Struct, frozen=True, kw_only=True):
     """Where people talk with a bot. `heard_at`: when something that was said there was last stored."""
 
     address: Address
@@ -278,8 +275,7 @@ Blamed = Literal["config", "world"]
 """Of a fault: the configuration or the machine is wrong, or somebody out there fails, maybe only just now."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """What somebody found who looked whether all is well, in one line each."""
 
     what: str
@@ -291,8 +287,7 @@ class Finding:
     blames: Blamed = "config"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Writer:
+class Writer(Struct, frozen=True, kw_only=True):
     """Somebody who wrote to an account."""
 
     identity: str
@@ -319,8 +314,7 @@ class Probe(Protocol):
         that it may be tried whether somebody else does."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SecretWanted:
+class SecretWanted(Struct, frozen=True, kw_only=True):
     """One secret that an account needs: the option of `[bots.NAME]`, and what to call it where it is asked for."""
 
     option: str
@@ -329,8 +323,7 @@ class SecretWanted:
     """Where people get it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Questions:
+class Questions(Struct, frozen=True, kw_only=True):
     """What is asked to set up an account on a platform. Everything else has its default."""
 
     platform: str

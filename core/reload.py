@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from config.bots import BotSettings
 from config.faults import ConfigFaults
@@ -41,8 +43,7 @@ SETTLED_S, TRIES = 0.3, 30
 """A file that was written just now is read when nobody has written it for so long; after so many looks, as it is."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ConfigState:
+class ConfigState(Struct, frozen=True, kw_only=True):
     """Which configuration holds, and why a newer one does not."""
 
     loaded_at: datetime

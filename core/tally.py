@@ -10,8 +10,9 @@ import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from core.errors import FloodWait, SendError, StoreError, StoreFull, Unknown, Unreachable
 from core.vocabulary import BotName, Outcome, Verdict
@@ -27,8 +28,7 @@ UNITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 """Of one commit; a group has 256 at most."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """A spread at one moment. `upto`: each bound with how many were not above it; the last bound is infinity."""
 
     upto: tuple[tuple[float, int], ...]

@@ -5,11 +5,12 @@ Ids are opaque text: only the bot that made one looks inside it. Times are aware
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal, NewType
+
+from msgspec import Struct
 
 BotName = NewType("BotName", str)
 """Unique in the configuration: the NAME of `[bots.NAME]`."""
@@ -39,8 +40,7 @@ class ChatKind(StrEnum):
     THREAD = "thread"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Address:
+class Address(Struct, frozen=True, kw_only=True):
     """Where an answer goes."""
 
     bot: BotName
@@ -49,8 +49,7 @@ class Address:
     reply_to: MessageId | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sender:
+class Sender(Struct, frozen=True, kw_only=True):
     """Who spoke. `user` is None where the platform names a chat instead of a person (anonymous admin, channel)."""
 
     user: UserId | None
@@ -69,8 +68,7 @@ class FileKind(StrEnum):
     FILE = "file"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Attachment:
+class Attachment(Struct, frozen=True, kw_only=True):
     """A file that the platform holds. `ref` is what `CanFetch.fetch` needs, good for days and over restarts; `size` is
     in bytes where it is told; `name` and `media_type` are "" where they are not."""
 
@@ -81,8 +79,7 @@ class Attachment:
     size: int | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Quote:
+class Quote(Struct, frozen=True, kw_only=True):
     """What a message refers to. `name`: who said that, "" where nobody is named. Of a message that was handed on
     (`forwarded`) the text is the message's own, and "" here. `own`: the bot itself said it."""
 
@@ -92,8 +89,7 @@ class Quote:
     own: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ClientTool:
+class ClientTool(Struct, frozen=True, kw_only=True):
     """A tool that a client brings along and carries out itself. `schema` is JSON Schema of its arguments, as JSON."""
 
     name: str
@@ -101,8 +97,7 @@ class ClientTool:
     schema: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Message:
+class Message(Struct, frozen=True, kw_only=True):
     """Something a person said. Unique by (platform account, chat, message id)."""
 
     event: EventId
@@ -130,8 +125,7 @@ class Message:
     album."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True, kw_only=True):
     """The text of an earlier message was replaced."""
 
     event: EventId
@@ -142,8 +136,7 @@ class Edit:
     edited_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Press:
+class Press(Struct, frozen=True, kw_only=True):
     """A button was pressed. `data` is the button's. `handle` is what `AnswersPresses.answer` needs; it is good for
     moments and not stored."""
 
@@ -158,8 +151,7 @@ class Press:
     """As a message's."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Moved:
+class Moved(Struct, frozen=True, kw_only=True):
     """A chat got another id; the old one is dead."""
 
     event: EventId
@@ -167,8 +159,7 @@ class Moved:
     to: ChatId
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Malformed:
+class Malformed(Struct, frozen=True, kw_only=True):
     """An event that could not be read. It is stored as refused, so that the stream moves on."""
 
     event: EventId
@@ -188,8 +179,7 @@ class Verdict(StrEnum):
     REFUSED = "refused"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Receipt:
+class Receipt(Struct, frozen=True, kw_only=True):
     """Given once the inbound is durable. `row` is the row that holds it, the first one's for a duplicate."""
 
     verdict: Verdict
@@ -204,16 +194,14 @@ class TextUnit(StrEnum):
     CODE_POINTS = "code_points"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True, kw_only=True):
     """How often a chat may be written to: a bucket of `burst` that refills one every `interval_s` seconds."""
 
     interval_s: float
     burst: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True, kw_only=True):
     """How a platform differs. The core asks this and never a platform's name."""
 
     text_limit: int
@@ -242,8 +230,7 @@ class Capabilities:
     never."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Button:
+class Button(Struct, frozen=True, kw_only=True):
     """What is pressed under a message. `data`: up to 32 characters from A-Z, a-z and 0-9, unguessable. `label`: up to
     32 characters of plain text."""
 
@@ -252,8 +239,7 @@ class Button:
     style: Literal["plain", "good", "bad"] = "plain"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class OutFile:
+class OutFile(Struct, frozen=True, kw_only=True):
     """A file to be sent; `path` is ours and stays until it is sent. `name` has no folder in it; `size` is in bytes."""
 
     kind: FileKind
@@ -263,8 +249,7 @@ class OutFile:
     size: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Earlier:
+class Earlier(Struct, frozen=True, kw_only=True):
     """What is known of the earlier tries of a delivery. `since`: the first of them was not before that, by our clock.
     `others`: the messages that other deliveries made in that chat since some minutes before."""
 
@@ -272,8 +257,7 @@ class Earlier:
     others: frozenset[MessageId]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Delivery:
+class Delivery(Struct, frozen=True, kw_only=True):
     """One part of one reply, as a bot sends it: one platform message. `text` is Markdown source that fits; with `files`
     it is their caption and may be blank. An edit replaces text and buttons, and leaves files as they are."""
 
@@ -301,22 +285,19 @@ class Delivery:
     """More of the answer follows in edits, and `Streams.streams` wants to know that."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True, kw_only=True):
     """A piece of the answer, in order; all of them together are the answer."""
 
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ThinkingDelta:
+class ThinkingDelta(Struct, frozen=True, kw_only=True):
     """A piece of what a model says to itself: shown to those who watch, never stored or delivered."""
 
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CallOpened:
+class CallOpened(Struct, frozen=True, kw_only=True):
     """A model called a tool, which starts now or once somebody allows it. `call` is unique in its turn; `arguments` is
     JSON. `read_only`: it changes nothing, so that it may run again after a crash."""
 
@@ -326,8 +307,7 @@ class CallOpened:
     read_only: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CallClosed:
+class CallClosed(Struct, frozen=True, kw_only=True):
     """The tool of `call` has ended; `result` is what the model is told."""
 
     call: str
@@ -345,8 +325,7 @@ class Outcome(StrEnum):
     SUSPENDED = "suspended"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TurnEnded:
+class TurnEnded(Struct, frozen=True, kw_only=True):
     """The last event of a turn."""
 
     outcome: Outcome

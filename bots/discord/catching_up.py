@@ -12,9 +12,10 @@ import functools
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
+
+from msgspec import Struct
 
 from bots.discord.http import Http
 from bots.discord.inbound import Us
@@ -43,8 +44,7 @@ _NOTE: Final = "behind since"
 _WAIT_S: Final = (2.0, 60.0)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Channel:
+class _Channel(Struct, frozen=True, kw_only=True):
     """Where something may have been missed, after the message `after`."""
 
     id: str
@@ -52,8 +52,7 @@ class _Channel:
     direct: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True, kw_only=True):
     """A session began on this shard: what was said to it before is unknown. `shard` None: on any."""
 
     shard: int | None

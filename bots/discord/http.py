@@ -17,12 +17,12 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from types import SimpleNamespace
 from typing import Any, Final
 
 import aiohttp
+from msgspec import Struct
 
 from bots.discord import overheard
 from bots.discord.sdk import HTTPClient, Ratelimit, Route, discord, json_or_text
@@ -41,16 +41,14 @@ _PIECE: Final = 64 * 1024
 _USER_AGENT: Final = "DiscordBot (https://github.com/Rapptz/discord.py, frontdesk)"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Roots:
+class Roots(Struct, frozen=True, kw_only=True):
     """Where Discord is. `gateway` is None where the API says so."""
 
     api: str
     gateway: str | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True, kw_only=True):
     """How long to wait for Discord, in real seconds. `zombie_s` comes on top of two heartbeats without an answer;
     `silence_s` without any word ends a connection too (the library's own rule). `glance_s` is for what holds up all
     that waits to be acknowledged, for which there are three seconds."""
@@ -68,8 +66,7 @@ class Patience:
 PATIENCE: Final = Patience()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Gateway:
+class Gateway(Struct, frozen=True, kw_only=True):
     """What GET /gateway/bot says (https://docs.discord.com/developers/events/gateway#get-gateway-bot)."""
 
     url: str

@@ -7,8 +7,9 @@ history, so both are read here, and both give the same ids.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from bots.discord.files import brought, handed, told
 from bots.discord.mentions import Known, marks_of, names_us, readable
@@ -43,8 +44,7 @@ _MOST_QUOTED: Final = 1_000
 _FULL_FROM: Final = 2_000 - 100
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Us:
+class Us(Struct, frozen=True, kw_only=True):
     """Who we are on Discord."""
 
     bot: BotName
@@ -53,8 +53,7 @@ class Us:
     application: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True, kw_only=True):
     """Where something is said, and what is known around it."""
 
     place: Place
@@ -178,8 +177,7 @@ def _address(us: Us, scene: Scene, message_id: str, *, to_us: bool) -> tuple[Add
     return address(us, place, message_id)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Body:
+class _Body(Struct, frozen=True, kw_only=True):
     text: str
     files: tuple[Attachment, ...]
     quote: Quote | None

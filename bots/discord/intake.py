@@ -12,8 +12,9 @@ import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from bots.discord import inbound, interactions
 from bots.discord.errands import Errands
@@ -39,8 +40,7 @@ _USE_WAITS_S: Final = 1.5
 _STORE_REFUSES: Final = "the store takes no messages; they are fetched from Discord once it does"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Item:
+class Item(Struct, frozen=True, kw_only=True):
     """Something that waits to be read. `what` is the gateway's event; `direct`: known to be of a direct chat."""
 
     what: str
@@ -49,8 +49,7 @@ class Item:
     direct: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True, kw_only=True):
     inbound: Inbound
     opened: Open | None = None
 

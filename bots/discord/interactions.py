@@ -8,8 +8,10 @@ and a token, with which it is answered for a quarter of an hour.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bots.discord.files import brought
 from bots.discord.inbound import Scene, Us, address, quoted, sender
@@ -37,8 +39,7 @@ QUESTION: Final = "question"
 _TEXT_INPUT: Final = discord.ComponentType.text_input.value
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Token:
+class Token(Struct, frozen=True, kw_only=True):
     """What an interaction is answered with."""
 
     interaction: str
@@ -48,8 +49,7 @@ class Token:
         return f"Token(interaction={self.interaction!r})"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """A command, or a filled form: a message, answered at the interaction. `private`: for the one who asked."""
 
     token: Token
@@ -57,14 +57,12 @@ class Said:
     private: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pressed:
+class Pressed(Struct, frozen=True, kw_only=True):
     token: Token
     press: Press
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Typing:
+class Typing(Struct, frozen=True, kw_only=True):
     """Somebody types the argument of a command and would like suggestions."""
 
     token: Token
@@ -73,8 +71,7 @@ class Typing:
     typed: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asking:
+class Asking(Struct, frozen=True, kw_only=True):
     """Somebody picked our entry in the menu of a message, and is to be asked for the question."""
 
     token: Token

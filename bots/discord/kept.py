@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from bots.discord.interactions import Token
 from bots.discord.reading import is_snowflake
@@ -18,8 +19,7 @@ _NOTE: Final = "waiting"
 _MOST: Final = 32
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True, kw_only=True):
     """A command that Discord shows a waiting sign for, or one for a single person with words in its place."""
 
     token: Token

@@ -6,9 +6,10 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from bots.discord import files, outbound
 from bots.discord.http import Http

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
+
+from msgspec import Struct, field
 
 from core.people.names import storable
 
@@ -46,8 +47,7 @@ class NoNames:
         return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """Whom a text can name: the people that came with it, and us."""
 
     users: Mapping[str, str]

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bots.discord.reading import one_line, opt_snowflake, snowflake
 from bots.discord.sdk import discord
@@ -44,8 +47,7 @@ _UPLOAD_BYTES: Final = {2: 50 * _MIB, 3: 100 * _MIB}
 _MOST_STRAYS: Final = 2_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Overwrite:
+class Overwrite(Struct, frozen=True, kw_only=True):
     """What a channel allows and denies a role or a member; the role with the server's own id is everybody."""
 
     who: str
@@ -53,8 +55,7 @@ class Overwrite:
     deny: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Where something is said: a direct chat, a channel, or a thread with the channel that it belongs to."""
 
     id: str
@@ -70,8 +71,7 @@ class Place:
         return self.type in THREADS and self.parent is not None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Role:
+class Role(Struct, frozen=True, kw_only=True):
     name: str
     permissions: int
     of_bot: str | None

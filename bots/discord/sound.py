@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Final
+
+from msgspec import Struct
 
 from bots.discord.sdk import OggError, OggPage
 from core.vocabulary import Delivery, FileKind
@@ -25,8 +26,7 @@ _HEADS: Final = 2
 _MOST_POINTS, _POINTS_A_SECOND = 256, 10
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sound:
+class Sound(Struct, frozen=True, kw_only=True):
     """`waveform` as Discord wants it."""
 
     seconds: float

@@ -11,8 +11,10 @@ import functools
 import importlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bots.slack import files, markup, outbound
 from bots.slack.files import Uploads
@@ -34,8 +36,7 @@ _T = TypeVar("_T")
 _NOT_CONNECTED: Final = "not connected to Slack"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Live:
+class _Live(Struct, frozen=True, kw_only=True):
     """What there is while `run` runs."""
 
     line: Line

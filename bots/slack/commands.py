@@ -10,8 +10,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bots.slack import forms, interactions, tokens, words
 from bots.slack.forms import Answered, Question
@@ -52,8 +55,7 @@ _UNASKED: Final = _ANYWHERE | {"forget", "usage"}
 _NO_WORD: Final = frozenset({"stranger", "blocked"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """The conversations that a command may be about, the latest first, each with what it is called. `all`: there is no
     other."""
 
@@ -61,8 +63,7 @@ class Found:
     all: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Begun:
+class Begun(Struct, frozen=True, kw_only=True):
     """How a thread begins, and who speaks there. `all`: so far as it goes."""
 
     text: str
@@ -84,8 +85,7 @@ class ResponseUrl:
     uses_left: int = _URL_USES
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Private:
+class Private(Struct, frozen=True, kw_only=True):
     """Who alone sees an answer. `shown_by` None: Slack takes no (more) answers to the command, so that it goes to our
     direct chat, unless it may be shown to them `there`, where they asked."""
 
@@ -94,8 +94,7 @@ class Private:
     there: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Meant:
+class Meant(Struct, frozen=True, kw_only=True):
     """What a command comes to: a message, or words for the one who typed it; neither where a form asks for more."""
 
     message: Message | None = None

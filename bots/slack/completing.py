@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import inf
 from typing import Final
+
+from msgspec.structs import replace
 
 from bots.slack import files, inbound, threads
 from bots.slack.inbound import Account

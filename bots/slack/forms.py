@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from bots.slack import words
 from bots.slack.inbound import Account, ident
@@ -33,8 +34,7 @@ _OPTION_VALUE: Final = 150
 _MOST_OPTIONS: Final = 100
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """What a command lacks. `chat`: where it is about. `threads`: those to choose from, "" for the chat itself, each
     with what it is called; none where `thread` is known. `all`: there are no others. `takes`: it takes something."""
 
@@ -45,8 +45,7 @@ class Question:
     takes: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True, kw_only=True):
     """What somebody made of the form. `typed`: in the menu, as far as they are."""
 
     id: MessageId

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from bots.slack import inbound
 from bots.slack.gates import Gates, at_leisure
@@ -21,16 +22,14 @@ _PAGE: Final = 200
 _MOST_PAGES: Final = 50
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """A channel, or a thread in it."""
 
     chat: str
     thread: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """What was said to us, oldest first. `threads` of a channel went on since then, `still` did not."""
 
     said: Sequence[Message]

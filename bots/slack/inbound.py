@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+from msgspec import Struct
 
 from bots.slack import tokens, wording
 from core.fields import Json, Unreadable, get, opt
@@ -49,8 +50,7 @@ _QUOTED: Final = 1000
 _MOST_PEOPLE: Final = 30
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """Who we are on Slack, as auth.test told it. `app` is "" until Slack names it."""
 
     bot: BotName
@@ -197,8 +197,7 @@ def _edit(event: Json, us: Account, names: Mapping[str, str]) -> Edit | None:
 # -- where ------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True, kw_only=True):
     message: MessageId
     address: Address
     kind: ChatKind

@@ -7,8 +7,9 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, ParamSpec, TypeVar
+
+from msgspec import Struct
 
 from bots.slack import inbound, tokens
 from bots.slack.inbound import Account, ident
@@ -36,8 +37,7 @@ ASK: Final = "frontdesk_ask"
 """`callback_id` of the shortcut in a message's menu."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """A slash command: `text` as a command of the table, typed in the channel `chat`. `trigger` opens one form."""
 
     id: MessageId
@@ -52,8 +52,7 @@ class Command:
         return self.text.split(maxsplit=1)[0].removeprefix("/").lower()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True, kw_only=True):
     """The press of a button of the bot's own, with its value."""
 
     id: MessageId
@@ -61,8 +60,7 @@ class Choice:
     sender: Sender
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """Somebody hands a message on: its author, "" if not to be had, and what is in it, if we can read any of it."""
 
     id: MessageId
@@ -73,8 +71,7 @@ class Asked:
     response_url: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pressed:
+class Pressed(Struct, frozen=True, kw_only=True):
     """The press of a delivery's button, with what is needed to answer it."""
 
     press: Press

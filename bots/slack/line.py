@@ -8,12 +8,12 @@ import logging
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import aiohttp
+from msgspec import Struct
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
@@ -34,8 +34,7 @@ _CHATTY: Final = ("slack_sdk", "aiohttp.client")
 _BROKEN: Final = (aiohttp.ClientError, TimeoutError, OSError, ValueError, RecursionError)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True, kw_only=True):
     """How long to wait for Slack, in seconds of real time. A socket that is silent for `ping_s` is given up."""
 
     connect_s: float = 5.0

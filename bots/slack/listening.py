@@ -7,9 +7,10 @@ import functools
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
+
+from msgspec.structs import replace
 
 from bots.slack import forms, inbound, interactions, siblings, words
 from bots.slack.catching_up import MOST_HAUNTS, CatchingUp

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bots.slack import inbound
 from bots.slack.inbound import Account
@@ -24,8 +26,7 @@ _REMEMBERED: Final = 5_000
 _CHANNELS: Final = ("C", "G")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True, kw_only=True):
     """`realm`: a person's organization, or workspace where there is none; "" where that is not known. `teams`: those of
     the organization that the person is in. `until_s`: how long it is good."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from bots.slack import markup, outbound
 from bots.slack.commands import Commands, Private, ResponseUrl, ephemeral
@@ -25,8 +27,7 @@ _MOST_BUTTONS: Final = 512
 _MOST_STATUSES: Final = 512
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ways:
+class Ways(Struct, frozen=True, kw_only=True):
     """How texts go out, and files."""
 
     texts: Streamer

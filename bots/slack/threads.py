@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from bots.slack import inbound, words
 from bots.slack.history import cursor_of
@@ -27,8 +28,7 @@ _GAP: Final = "\n…"
 UNKNOWN: Final = Quote(name="", text=words.NO_BEGINNING)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Beginning:
+class Beginning(Struct, frozen=True, kw_only=True):
     """What was said, and the files of the first message: whoever asks below a picture means that."""
 
     quote: Quote

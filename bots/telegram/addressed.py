@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from bots.telegram.reading import integer
 from core.fields import Json, Unreadable, get, number, opt, part
@@ -17,8 +18,7 @@ _AFTER_NAME: Final = re.compile(r"\A[,:]?\s+")
 _NAMING_KINDS: Final = frozenset({"mention", "text_mention", "bot_command"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """Who we are on Telegram, as getMe told it."""
 
     bot: BotName
@@ -26,8 +26,7 @@ class Account:
     username: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Span:
+class Span(Struct, frozen=True, kw_only=True):
     """A message entity of a kind that can name us."""
 
     kind: str

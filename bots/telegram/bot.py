@@ -12,10 +12,11 @@ import itertools
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 import telegram
+from msgspec import Struct
+from msgspec.structs import replace
 from telegram.constants import FileSizeLimit, PollingLimit
 
 from bots.telegram import downloads, inbound, markup, menu, outbound, webhook
@@ -54,8 +55,7 @@ _OFFSET_LASTS_S: Final = 6 * 86400.0
 _MOST_DRAFTS: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
+class _Open(Struct, frozen=True):
     """What there is while `run` runs."""
 
     line: Line

@@ -10,13 +10,13 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Final
 from urllib.parse import quote
 
 import aiohttp
 from aiohttp.payload import Payload
+from msgspec import Struct
 from telegram import error as sdk
 from telegram.request import BaseRequest, RequestData
 
@@ -24,8 +24,7 @@ from bots.telegram.api import READ_TIMEOUT_S, HttpTrouble, Lost, NotLeft
 from config.secret import Secret
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Timeouts:
+class Timeouts(Struct, frozen=True, kw_only=True):
     """Of the phases of a request. `connect_s` is for one attempt; all attempts, with the wait for a free connection of
     the pool and what a proxy takes, last no longer than `connect_s` + `pool_s`. `read_s` is for each read where the
     caller names none, `write_s` for each piece of a file."""

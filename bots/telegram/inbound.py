@@ -5,10 +5,11 @@ Only what stands in `KINDS` is read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from telegram.constants import MessageLimit
 
 from bots.telegram import media, names
@@ -166,14 +167,12 @@ def _press(event: EventId, query: Json, us: Account, came_at: datetime) -> Press
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True, kw_only=True):
     address: Address
     kind: ChatKind
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Said:
+class _Said(Struct, frozen=True, kw_only=True):
     """What new and edited messages have in common. `spoken`: it has words of its own."""
 
     message: MessageId

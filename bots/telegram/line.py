@@ -6,11 +6,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import aiohttp
 import telegram
+from msgspec import Struct
 
 from bots.telegram.api import in_our_words
 from bots.telegram.http import TIMEOUTS, AiohttpRequest, open_session
@@ -20,8 +20,7 @@ from core.errors import BotRejected
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True, kw_only=True):
     """How long to wait for Telegram. A poll that is `slack_s` late has lost its connection."""
 
     poll_s: int = 25

@@ -8,11 +8,13 @@ are cut where Telegram forbids overlaps, trimmed (as tdlib does) and counted in 
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 from markdown_it.common.normalize_url import normalizeLink
 from markdown_it.token import Token
+from msgspec import Struct
+from msgspec.structs import replace
 from telegram.constants import MessageLimit
 
 from bots.telegram.addresses import bare_address
@@ -123,8 +125,7 @@ _WITH_LINKS = _parser()
 _WITHOUT_LINKS = _parser("link", "image")
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Span:
+class _Span(Struct, frozen=True, kw_only=True):
     """An entity in the making; `start` and `end` in code points."""
 
     type: str

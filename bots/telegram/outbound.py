@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 import telegram
+from msgspec.structs import replace
 from telegram import error as sdk
 from telegram.constants import CallbackQueryLimit, InlineKeyboardMarkupLimit, MediaGroupLimit, MessageLimit
 

@@ -15,9 +15,10 @@ import logging
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+from msgspec import Struct
 
 from bots.telegram import inbound
 from bots.telegram.addressed import Account
@@ -68,8 +69,7 @@ def secret_of(bot: BotName, token: Secret) -> str:
     return hmac.new(token.reveal().encode(), f"frontdesk webhook {bot}".encode(), hashlib.sha256).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Post:
+class Post(Struct, frozen=True):
     """An update that was posted, and who waits for the status of the answer."""
 
     update: object

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from bots.terminal.outbound import visible
 from bots.terminal.streams import lines_of, write_all
@@ -116,8 +117,7 @@ async def _unless_gone(screen: OwnScreen, work: Coroutine[None, None, None]) -> 
         gone.cancel()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Shown:
+class _Shown(Struct, frozen=True, kw_only=True):
     message: MessageId
     text: str
 

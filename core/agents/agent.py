@@ -13,10 +13,11 @@ A minimal agent, usable as `backend = "my_module:make"`:
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from core.store.conversations import SessionId
 from core.store.entries import Entry, Json
@@ -24,28 +25,24 @@ from core.store.search import Hits
 from core.vocabulary import CallClosed, CallOpened, ClientTool, TextDelta, ThinkingDelta, TurnId
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Used:
+class Used(Struct, frozen=True, kw_only=True):
     """What a model request used: counts by name ("input_tokens", "output_tokens"), added up over the turn."""
 
     counts: Mapping[str, int]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Responded:
+class Responded(Struct, frozen=True, kw_only=True):
     """A model's response has ended: what was said since the last one belongs to it, and so do the calls that follow.
     `data` is stored with them, for the agent to rebuild the response from."""
 
     data: Mapping[str, Json]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Suspend:
+class Suspend(Struct, frozen=True, kw_only=True):
     """The turn ends here and waits for somebody to answer its open calls."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True, kw_only=True):
     """What people are told behind the answer: a key of the message catalogue. The last one counts."""
 
     notice: str
@@ -54,13 +51,11 @@ class Remark:
 AgentEvent = TextDelta | ThinkingDelta | Responded | Used | Remark | Suspend
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Allowed:
+class Allowed(Struct, frozen=True, kw_only=True):
     """A person allowed the call: it is to be carried out now."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class Told(Struct, frozen=True, kw_only=True):
     """The call was answered elsewhere: denied, expired, or carried out by a client. Its result is stored."""
 
 
@@ -156,8 +151,7 @@ class Agent(Protocol):
         is taken for a fault of the agent and fails this turn only."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AgentSpec:
+class AgentSpec(Struct, frozen=True, kw_only=True):
     """From what an agent is made. `digest` covers everything in it that changes answers. `models`: what people may
     choose in place of `model`, ids by the names that are listed."""
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic_ai import Agent, AgentRetries, AgentRun, CallToolsNode, ModelRequestNode
 from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import (
@@ -87,8 +88,7 @@ async def _presentable(messages: list[ModelMessage]) -> list[ModelMessage]:
     return presentable(messages)
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """A turn as it stands."""
 
     history: Sequence[Entry]

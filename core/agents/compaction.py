@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import structlog
+from msgspec import Struct
 from pydantic_ai import direct
 from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import ModelRequest, UserPromptPart
@@ -40,8 +40,7 @@ answered. Leave out greetings and what was superseded. Write in the language of 
 or lists, without any preamble."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Summed:
+class Summed(Struct, frozen=True, kw_only=True):
     """`text` stands for everything up to the seq `upto`; `counts` is what it cost, as in `Used`."""
 
     text: str

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from config.agents import ModelAgentSettings
 from config.secret import Secret
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Configured:
+class Configured(Struct, frozen=True, kw_only=True):
     """`digest` changes with everything that is configured here, and stands for it: what is made for one digest serves
     as long as the digest is configured."""
 

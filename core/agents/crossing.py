@@ -11,9 +11,10 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
+
+from msgspec import Struct
 
 from core.agents.agent import AgentEvent, TurnContext
 from core.vocabulary import TextDelta, ThinkingDelta
@@ -26,15 +27,13 @@ STOP_AGAIN_S = 0.2
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """Something that the turn does for its agent."""
 
     carry_out: Callable[[TurnContext], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Over:
+class _Over(Struct, frozen=True):
     """The agent has ended; `error` is how, if not well."""
 
     error: BaseException | None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from core.store.entries import Entry, Json
 
@@ -18,8 +19,7 @@ LEFT_OUT = "[Not shown any more: newer files of this conversation fill the reque
 UNSEEN = "[You can't see this picture: the model takes none.]"
 
 
-@dataclass(frozen=True, slots=True)
-class Aside:
+class Aside(Struct, frozen=True):
     """A file that was taken out of a message. `media_type` as the tool or the model gave it."""
 
     data: bytes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
+from msgspec import Struct
 
 from config.reading import content_of
 from core.errors import ConfigError
@@ -25,8 +25,7 @@ class _NoText(Exception):
     """What is there can't be instructions."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """What a file holds now; with `fault` nothing that could be used. `version` is None where there is no file."""
 
     version: _Version | None

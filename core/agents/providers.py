@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import httpx2
+from msgspec import Struct
 from pydantic_ai import ModelSettings
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage
@@ -32,8 +32,7 @@ NO_KEY = "no-key"
 """What a server of one's own is sent where no key is configured: SDKs insist on one, or look for it themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """A model with its fallbacks. `systems`: whose responses they read, see `system_of`. `window`: what it takes in,
     in tokens, where that is known. `tells_when_sent`: a request is known to have left, see `preparation`."""
 
@@ -47,8 +46,7 @@ class Chosen:
     """Its fallbacks alone, for an answer of its own that is none: what streams is taken for good once it begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Configuration:
+class _Configuration(Struct, frozen=True):
     provider: str
     base_url: str | None
     key: str

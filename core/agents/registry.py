@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from core.agents import offline
 from core.agents.agent import Agent, AgentFactory, AgentSpec

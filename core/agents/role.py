@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from config.agents import ModelAgentSettings
 from core.agents.preparation import Preparation
@@ -10,8 +10,7 @@ from core.agents.providers import Chosen
 from core.agents.toolbox import Toolbox
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Role:
+class Role(Struct, frozen=True, kw_only=True):
     """Who answers: an agent of the configuration with the model that was chosen for the conversation."""
 
     settings: ModelAgentSettings

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from msgspec import Struct
+from msgspec.structs import fields
 
 from core.agents.agent import AgentSpec
 from core.store.conversations import SessionId
 from core.store.sessions import ResetContext, Session
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AgentSignature:
+class AgentSignature(Struct, frozen=True, kw_only=True):
     """`head` is the seq of the last entry that the model sees: an agent is good for one head only."""
 
     session: SessionId

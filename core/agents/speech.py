@@ -7,11 +7,11 @@ https://platform.openai.com/docs/api-reference/audio: `POST /audio/transcription
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
+from msgspec import Struct
 
 from core.errors import AgentError
 from core.faultpoints import faultpoint
@@ -37,15 +37,13 @@ class Unheard(AgentError):
     """The endpoint gave nothing that can be used."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sound:
+class Sound(Struct, frozen=True, kw_only=True):
     data: bytes
     media_type: str
     name: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Speech:
+class Speech(Struct, frozen=True, kw_only=True):
     """As configured. A connection lives as long as one request: voices are rare, and nothing is to be closed."""
 
     settings: SpeechSettings

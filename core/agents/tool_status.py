@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ToolServerStatus:
+class ToolServerStatus(Struct, frozen=True, kw_only=True):
     """`state` is starting, up or failed; `detail` says why it failed. `tools`: how many it offers."""
 
     agent: str

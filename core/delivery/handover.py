@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.delivery.workshop import Workshop
 from core.errors import ChatDead, NotSent, Rejected, SendError, StoreError, Unknown
@@ -17,8 +18,7 @@ from core.vocabulary import Address, ChatKind, Delivery, Earlier, MessageId
 log = structlog.get_logger("frontdesk.delivery")
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     message: MessageId | None
 
 

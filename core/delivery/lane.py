@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
 import structlog
+from msgspec.structs import replace
 
 from core.backoff import backoff_s
 from core.delivery import trial

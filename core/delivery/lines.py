@@ -4,9 +4,11 @@ A light reading of CommonMark and of tables: fences with the quotes and lists th
 """
 
 import re
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 # Lines that neither begin nor end any block but a paragraph; read together, for speed.
 _PLAIN = re.compile(r"(?:(?!\d{1,9}[.)]|[*+][ \t\n])[^\s>`~|#=:-][^\n|]*(?:\n|\Z))+")
@@ -32,8 +34,7 @@ class Kind(Enum):
     ROW = "row of a table"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fence:
+class Fence(Struct, frozen=True, kw_only=True):
     """An open fence: `quote` is the marks of the quote around it, `margin` the columns that belong to a list around it,
     `indent` its own."""
 

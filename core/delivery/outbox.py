@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
 import structlog
+from msgspec import Struct
 
 from core.delivery.lane import Lane
 from core.delivery.pacing import Bucket, ChatPace
@@ -29,8 +29,7 @@ ASIDE_FROM = 2000
 """Characters from which splitting leaves the loop: rendering takes some microseconds per character."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Leftover:
+class Leftover(Struct, frozen=True, kw_only=True):
     """What the last process was sending when it died."""
 
     again: int

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.delivery.handover import Sent, hand_over
 from core.delivery.lane import Lane
@@ -53,8 +54,7 @@ class _Part(NamedTuple):
     shown: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Beginning:
+class Beginning(Struct, frozen=True, kw_only=True):
     """How a preview comes to be, and whose answer it is. `post` stores it; `drafts`: what vanishes by itself, or only
     gains, does as well as a message that is edited."""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from core.agents.agent import Answer
 from core.desk import bringing, coalesce, consent, offering, resets
@@ -32,8 +34,7 @@ RESUMABLE = timedelta(days=7)
 """How long the button under the announcement of a reset is good."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Intent:
+class Intent(Struct, frozen=True, kw_only=True):
     """What an owner wants to admit. Ids are made by the caller, since a unit may run twice. `fence` is None in the
     owner's first unit. A turn does not go on by a row from before `stale_before`. `carry` is a turn that these rows
     interrupt: it is closed here, its rows go into this one."""
@@ -52,8 +53,7 @@ class Intent:
     carry: tuple[Turn, Ending] | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Admitted:
+class Admitted(Struct, frozen=True, kw_only=True):
     """A turn that is open. `head` is the seq up to which the agent must have seen the session; `message` is the user
     entry. Where a turn goes on after its calls were answered, `since` is what its first part stored after the message,
     and `answers` what became of the calls."""
@@ -79,8 +79,7 @@ class Admitted:
         return bringing.is_spoken(self.message)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NothingLeft:
+class NothingLeft(Struct, frozen=True, kw_only=True):
     """The rows have found their fate elsewhere (closed, stale)."""
 
     posted: tuple[Posted, ...] = ()

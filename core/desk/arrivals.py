@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.desk import keys
 from core.desk.client_tools import tools_text
@@ -18,8 +20,7 @@ from core.store.inbox import Arrival, Lane
 from core.vocabulary import Address, ChatKind, Inbound, Message, RowId
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True, kw_only=True):
     """One event on its way into the store. `code` makes a code if it turns out to be a stranger's, `person` the id of a
     person who is let in, `button` that of a button. `loops`: bots were heard too often in a row there."""
 

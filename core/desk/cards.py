@@ -8,10 +8,10 @@ by another message, or by a process that has died since.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import structlog
+from msgspec.structs import replace
 
 from core.delivery.handover import hand_over
 from core.desk import consent

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from core.agents.registry import Agents
 from core.desk.coalesce import Ref, ref_of, stopped_turn
@@ -29,8 +30,7 @@ CLOSING = ("stop", "reset", ended.END)
 """Control commands that end what was accepted before them."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Order:
+class Order(Struct, frozen=True, kw_only=True):
     """A command row to be carried out. `running` is the turn that it ends, with how that ended. `reach`: how much of
     the conversation is the sender's to end; who may not at all is told so."""
 
@@ -49,8 +49,7 @@ class Order:
     reach: Reach = Reach.ALL
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Done:
+class Done(Struct, frozen=True, kw_only=True):
     """`live_on`: the row waits at its place as an ordinary message now. `gone`: it had its fate already. `opened`: rows
     that it made. `title`: what is talked about there from now on."""
 

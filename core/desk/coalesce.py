@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.store.inbox import SPENT, Waiting
 from core.vocabulary import Address, ChatKind, MessageId, RowId, TurnId
@@ -25,8 +27,7 @@ MOST_WAIT_S = 6.0
 """However long a paste gets, its first piece waits no longer than this."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ref:
+class Ref(Struct, frozen=True, kw_only=True):
     """What the mailbox holds of an inbox row: never its text, which an edit may still replace."""
 
     id: RowId

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import structlog
+from msgspec import Struct
 
 from core.desk.admit import close_suspended
 from core.desk.commands.table import argument
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger("frontdesk.desk")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Compacted:
+class Compacted(Struct, frozen=True, kw_only=True):
     """What came of it. `summed` is None where there was nothing to sum up, or it failed; `said` is the notice's key."""
 
     session: SessionId | None = None
@@ -90,8 +89,7 @@ class Compacting:
         return self._task.result()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finish:
+class Finish(Struct, frozen=True, kw_only=True):
     """What is to be stored."""
 
     conversation: ConversationId

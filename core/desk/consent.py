@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.agents.agent import Allowed, Answer, Told
 from core.people.names import one_line
@@ -31,8 +33,7 @@ VALUE_CHARS = (SHOWN_CHARS, 1500, 300, 60, 12)
 NAME_CHARS = 60
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """What becomes of a call. `result` is what the model is told where it is not carried out here."""
 
     state: ConsentState
@@ -82,8 +83,7 @@ def expire(tx: Tx, conversation_id: ConversationId, fence: int, now: datetime) -
     return rows
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GoingOn:
+class GoingOn(Struct, frozen=True, kw_only=True):
     """A suspended turn whose calls are all answered. `since`: what it stored after its message."""
 
     turn: Turn

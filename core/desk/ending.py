@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from core.desk.admit import close_suspended
 from core.desk.coalesce import ref_of
@@ -19,8 +20,7 @@ from core.store.sql import Tx
 from core.vocabulary import RowId
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EndOrder:
+class EndOrder(Struct, frozen=True, kw_only=True):
     """Whose current session ends, and why. `once` makes a repeated order the same one."""
 
     conversation: ConversationId

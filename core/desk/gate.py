@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from core.delivery.split import is_blank
 from core.desk.commands.table import parse
@@ -11,28 +11,24 @@ from core.store.people import Role
 from core.vocabulary import ChatId, ChatKind, Message
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pass:
+class Pass(Struct, frozen=True, kw_only=True):
     role: Role
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Drop:
+class Drop(Struct, frozen=True, kw_only=True):
     """Ignored, for this reason."""
 
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Stranger:
+class Stranger(Struct, frozen=True, kw_only=True):
     """Not let in, and told at most a pairing code."""
 
 
 Decision = Pass | Drop | Stranger
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """What the store knows: the sender's role, None for a stranger; whether the thread is one that we talk in; all ids
     that the chat had. `loops`: bots have been heard too often in a row."""
 

@@ -8,9 +8,10 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from core.desk.kinds_of_files import kind_of, picture_type
 from core.errors import FileRefused
@@ -26,8 +27,7 @@ MIB = 1024 * 1024
 PIECE_BYTES = MIB
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Hand:
+class Hand(Struct, frozen=True, kw_only=True):
     """What may be handed over: `roots` are absolute, `limit` is in bytes of one file, `most` how many files."""
 
     roots: tuple[Path, ...]

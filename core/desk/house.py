@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.agents.cache import AgentCache
 from core.agents.registry import Agents
@@ -33,8 +36,7 @@ if TYPE_CHECKING:
 Busy = Literal["queue", "steer", "interrupt"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Manners:
+class Manners(Struct, frozen=True, kw_only=True):
     """How a bot behaves. `reaction`: put on messages in groups that are being answered, "" for nothing."""
 
     reaction: str = ""
@@ -61,8 +63,7 @@ class Admins(Protocol):
         """Does this person run the chat? The answer is kept for minutes; no answer counts as no."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DeskRules:
+class DeskRules(Struct, frozen=True, kw_only=True):
     """Times and bounds from the configuration."""
 
     busy: Busy = "queue"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.delivery.split import is_blank
 from core.desk import gate, keys, moving, offering, pressing
@@ -48,8 +50,7 @@ MOST_PAIRINGS = 200
 """Codes that wait at once; more strangers than that are not answered."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True, kw_only=True):
     """A row that waits for somebody."""
 
     ref: Ref
@@ -57,8 +58,7 @@ class Taken:
     conversation: ConversationId | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True, kw_only=True):
     """`strangers`: (name, code) of those who were given a code just now."""
 
     receipts: tuple[Receipt, ...]
@@ -68,8 +68,7 @@ class Accepted:
     pressed: tuple[Pressed, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Terms:
+class Terms(Struct, frozen=True, kw_only=True):
     """What intake goes by."""
 
     limit: int
@@ -316,8 +315,7 @@ def _key(message: Message, person: str | None, *, user_scope: bool) -> str:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """As whom, and in which conversation, somebody is heard; None where nobody has talked yet."""
 
     identity: str

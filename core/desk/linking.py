@@ -6,8 +6,9 @@ In one transaction, while neither side has work: a key that is re-pointed under 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from core.desk import keys
 from core.desk.admit import close_suspended
@@ -22,8 +23,7 @@ from core.store.sql import Tx
 ENDED_AS = "command"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Link:
+class Link(Struct, frozen=True, kw_only=True):
     """`other`: a person's id, or an identity, PLATFORM:USER, of somebody known or not."""
 
     person: str
@@ -55,8 +55,7 @@ def link(tx: Tx, wanted: Link) -> Person:
     return linking.person(tx, keep.id) or keep
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Unlink:
+class Unlink(Struct, frozen=True, kw_only=True):
     """`identity`: PLATFORM:USER, one of several of a person's. `person` becomes the id of whom it belongs to then."""
 
     identity: str

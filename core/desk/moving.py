@@ -4,8 +4,9 @@ the same transaction. What holds an address in memory follows right after it.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from core.desk import keys
 from core.desk.coalesce import Ref

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct
 
 from core.service.notices import Notices
 from core.store import buttons
@@ -19,8 +20,7 @@ Tokens = Callable[[], str]
 TOKEN_CHARS = 16
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True, kw_only=True):
     """One button to be. `label` is a key of the message catalogue."""
 
     label: str
@@ -29,8 +29,7 @@ class Choice:
     style: Literal["plain", "good", "bad"] = "plain"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Offered:
+class Offered(Struct, frozen=True, kw_only=True):
     """To whom, where, and until when. Pressing one of a `question` uses up all of them."""
 
     question: str
@@ -40,8 +39,7 @@ class Offered:
     expires_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Made:
+class Made(Struct, frozen=True, kw_only=True):
     """A button that is not kept yet."""
 
     button: Button

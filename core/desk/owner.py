@@ -6,9 +6,10 @@ The mailbox decides what comes next; this carries it out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.desk import cards, consent, moving, sweep
 from core.desk.admit import Admitted, Intent, NothingLeft, admit
@@ -34,8 +35,7 @@ from core.vocabulary import Moved, Outcome, RowId, TurnId
 log = structlog.get_logger("frontdesk.desk")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Unfinished:
+class Unfinished(Struct, frozen=True, kw_only=True):
     """An open turn whose agent is to be asked: just admitted, or (`again`) left running by the last process, with its
     `preview` and what that says (`shown`), if it is certain."""
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import aclosing, nullcontext, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.agents.speech import Speech, Unheard
 from core.delivery.outbox import Outbox
@@ -58,16 +59,14 @@ STORE_PAUSE_S = (1.0, 30.0)
 _NOT_FETCHED = "file_lost"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True, kw_only=True):
     """What the configuration says: who hears voices, and the most bytes of one file."""
 
     speech: Speech
     file_bytes: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reach:
+class Reach(Struct, frozen=True, kw_only=True):
     """How the porter reaches bots, and people whose files find no room. `outbox` knows which bots are up."""
 
     bots: Mapping[BotName, Bot]

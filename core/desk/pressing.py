@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from core.store import buttons, consents, conversations, turns
 from core.store.buttons import Action, Meaning
@@ -21,8 +22,7 @@ _COMMANDS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ordered:
+class Ordered(Struct, frozen=True, kw_only=True):
     """The command that a press is."""
 
     text: str
@@ -30,8 +30,7 @@ class Ordered:
     lane: Lane
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pressed:
+class Pressed(Struct, frozen=True, kw_only=True):
     """What the one who pressed is told: a key of the message catalogue. `over`: the buttons are good for nothing more,
     for anybody."""
 

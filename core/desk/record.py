@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from core.desk import consent, offering
 from core.desk.offering import Made
@@ -20,16 +22,14 @@ from core.store.turns import Turn
 from core.vocabulary import Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """One message, with its buttons."""
 
     text: str
     made: tuple[Made, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True, kw_only=True):
     """How a turn ended. `said` is what was said since the last entry that the turn committed itself; `reply` is the
     whole text as parts for the platform. `asks`: its calls that wait for somebody. `notice` is told after the reply, in
     the words of `told` if there are any. `preview` is the message that grew, with what it is to say if there is no
@@ -63,8 +63,7 @@ class Ending:
         return (self.told or (Told(self.notice),)) if self.notice else ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Piece:
+class _Piece(Struct, frozen=True, kw_only=True):
     """A part of what is said in the end."""
 
     role: str
@@ -72,8 +71,7 @@ class _Piece:
     told: Told
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Closed:
+class Closed(Struct, frozen=True, kw_only=True):
     """What closing a turn left: the session and the entries that it got, and parts to be sent."""
 
     session: Session

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.desk.admit import Admitted, result_of
 from core.desk.coalesce import Ref, ref_of
@@ -33,16 +34,14 @@ MOST_ATTEMPTS = 3
 PAGE = 500
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Settled:
+class Settled(Struct, frozen=True, kw_only=True):
     """A turn is not tried again; this is said."""
 
     posted: tuple[Posted, ...]
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class _Left:
+class _Left(Struct, frozen=True):
     """A row that waits, without what it says."""
 
     ref: Ref

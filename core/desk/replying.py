@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from core.desk.commands.table import BY_NAME
 from core.people.access import user_of

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Mode(StrEnum):
@@ -20,8 +21,7 @@ class ResetReason(StrEnum):
     DAILY = "daily"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """`idle` counts from the last human message, `at` is the daily hour in `zone`."""
 
     mode: Mode

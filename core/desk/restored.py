@@ -6,8 +6,9 @@ without a word to the chats: they know better than the backup what was said ther
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from core.desk.admit import close_suspended
 from core.desk.record import Ending, close_turn
@@ -22,8 +23,7 @@ RESTORED = "restored"
 """Why a row or a part is closed; `explain` has words for it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Held:
+class Held(Struct, frozen=True, kw_only=True):
     """What was closed: messages that waited or were being answered, turns that ran, parts that were not sent."""
 
     messages: int

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.desk import bringing
 from core.desk.admit import Admitted, prompt_line
@@ -44,8 +45,7 @@ class Listener(Protocol):
         """A waiting row was taken into the turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """One response, or what there is of it: `data` is what its agent gave with its end."""
 
     text: str

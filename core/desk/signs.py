@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import structlog
+from msgspec.structs import replace
 
 from core.errors import SendError
 from core.ports import Bot, CanType, ShowsWork

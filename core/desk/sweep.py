@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from core.desk import resets
 from core.desk.commands.effects import in_use
@@ -18,8 +19,7 @@ MOST = 500
 """Sessions that one round nominates, or one unit re-dates."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     fence: int
     reason: str | None
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import assert_never
 
 import structlog
+from msgspec.structs import replace
 
 from core.agents.agent import AgentEvent, Answer, DeskTools, Remark, Responded, Suspend, Used
 from core.agents.cache import CachedAgent

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from core.store.people import Role
 from core.vocabulary import ChatId, Sender, UserId
@@ -12,8 +13,7 @@ DirectMode = Literal["pairing", "allow", "open", "off"]
 EVERY_GROUP = ChatId("*")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Access:
+class Access(Struct, frozen=True, kw_only=True):
     """What the configuration says for one bot."""
 
     direct: DirectMode
@@ -34,8 +34,7 @@ class Access:
         return Role.USER if identity in self.allowed else None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AccessRules:
+class AccessRules(Struct, frozen=True, kw_only=True):
     """Every bot's access; a bot that is not named here lets nobody in."""
 
     bots: dict[str, Access] = field(default_factory=dict)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from pydantic_core import PydanticCustomError
 
 from config.identity import parse_identity
@@ -16,8 +16,7 @@ from core.store.sql import Tx
 from core.vocabulary import Address
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Approved:
+class Approved(Struct, frozen=True, kw_only=True):
     person: Person
     posted: Posted
 
@@ -36,8 +35,7 @@ def approve(tx: Tx, code: str, person_id: str, now: datetime, *, welcome: str, h
     return Approved(person=person, posted=deliveries.say(tx, address, pairing.kind, welcome, now))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Giving:
+class Giving(Struct, frozen=True, kw_only=True):
     """`who`: a person's id, or an identity, PLATFORM:USER, of somebody known or not: then `person` becomes the id.
     `has_owners`: does the configuration name one?"""
 

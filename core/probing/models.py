@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Final
+
+from msgspec import Struct
 
 from config.mcp import McpSettings
 from config.providers import key_variable, provider_of
@@ -24,8 +25,7 @@ _UNREACHED: Final = re.compile("connect|timed? ?out", re.IGNORECASE)
 """What the client says of a server that never answered; of one that did, it keeps no status."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True, kw_only=True):
     """One model to ask. `option`: where it is named."""
 
     agent: Configured

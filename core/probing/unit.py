@@ -6,9 +6,10 @@ import math
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from config.settings import Settings
 from core.ports import Finding, State
@@ -19,8 +20,7 @@ _UNITS_S: Final = {"": 1, "us": 1e-6, "ms": 1e-3, "s": 1, "sec": 1, "m": 60, "mi
 _WHAT: Final = "service"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True, kw_only=True):
     """Where `make install-service` puts it; `root` is the machine's."""
 
     root: Path = Path("/")

@@ -13,10 +13,10 @@ import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import structlog
+from msgspec import Struct
 
 from config.settings import ListenSettings
 from core.backoff import backoff_s
@@ -36,8 +36,7 @@ READY_S = 5.0
 BACKLOG = 128
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ListenerStatus:
+class ListenerStatus(Struct, frozen=True, kw_only=True):
     """`address` is HOST:PORT, the real port once it is up; `detail` says what is wrong and what to do, or nothing."""
 
     address: str

@@ -8,10 +8,10 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TextIO, cast
 
 import structlog
+from msgspec import Struct
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 MASK = "[secret]"
@@ -79,8 +79,7 @@ class Troubles:
         return event
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Logs:
+class Logs(Struct, frozen=True, kw_only=True):
     """What `set_up` made: `mask` may learn more secrets."""
 
     mask: Mask

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from math import isinf
 from typing import TypeVar, get_args
 
+from msgspec import Struct
+from msgspec.structs import fields
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
@@ -56,8 +58,7 @@ class Sources:
     version: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Depths:
+class Depths(Struct, frozen=True, kw_only=True):
     """What waits in the store."""
 
     turns: Mapping[str, int]

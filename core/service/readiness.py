@@ -7,8 +7,9 @@ process. A bot that is degraded or failed is one part, and is only told of.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from core.desk.desk import Desk
 from core.errors import StoreCorrupt, StoreError, StoreFull
@@ -31,8 +32,7 @@ LATE_S = 5.0
 """A loop that is held up for longer lets people and platforms wait."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """`detail` says in words what is wrong and what to do, without paths or secrets; "" where nothing is."""
 
     ok: bool

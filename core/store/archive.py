@@ -14,10 +14,12 @@ import re
 import tarfile
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Final, cast
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from core.errors import StoreError
 
@@ -33,8 +35,7 @@ Progress = Callable[[str, int, int], None]
 """(step, bytes done, bytes in all); called often, so it returns at once."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Member:
+class Member(Struct, frozen=True, kw_only=True):
     """One file in it; `size` in bytes."""
 
     name: str
@@ -42,8 +43,7 @@ class Member:
     sha256: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True, kw_only=True):
     """`made_at`: RFC 3339 in UTC. `missing`: digests that transcripts refer to and that were not on the disk."""
 
     made_at: str

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from sqlalchemy import literal, select, union_all
 
 from core.store.conversations import SessionId
@@ -28,8 +28,7 @@ _HAS = Sql(select(_NEEDED.c.n).limit(1))
 _OF = Sql(select(_a.digest).where(_a.session_id == text("session")).distinct())
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class File:
+class File(Struct, frozen=True, kw_only=True):
     """A file that is kept; `size` in bytes, `name` "" where it has none."""
 
     digest: Digest

@@ -9,9 +9,10 @@ import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from core.clock import rfc3339
 from core.errors import StoreCorrupt, StoreError, StoreFull
@@ -43,8 +44,7 @@ def silent(step: str, done: int, total: int) -> None:
     """Nobody looks."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Order:
+class Order(Struct, frozen=True, kw_only=True):
     """A backup to be made. `made_at` is now; `program` is our version. `force`: `target` may be replaced."""
 
     target: Path

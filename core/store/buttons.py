@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from msgspec import Struct
 from sqlalchemy import delete, select, update
 
 from core.store.conversations import ConversationId
@@ -26,8 +26,7 @@ class Action(StrEnum):
     LET_IN = "let_in"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True, kw_only=True):
     """One button. Pressing one of a `question` uses up all of them. Good for this person in this chat."""
 
     id: str

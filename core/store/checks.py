@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from msgspec import Struct
 from sqlalchemy import text as verbatim
 from sqlalchemy.sql.elements import ClauseElement
 
@@ -42,8 +43,7 @@ ROWS = 2_000
 """Rows of a table in one piece, or entries of the sessions in it: a few milliseconds."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """A broken rule, and the row that breaks it: a table's name and the row's id there."""
 
     rule: str
@@ -60,8 +60,7 @@ class Finding:
         return TO_DO[self.rule]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """`checked`: how many rows of each table were looked at, and files."""
 
     findings: tuple[Finding, ...]

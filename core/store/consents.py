@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, NewType
 
+from msgspec import Struct
 from sqlalchemy import select, update
 
 from core.store import buttons
@@ -37,8 +37,7 @@ class Waits(StrEnum):
     CLIENT = "client"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True, kw_only=True):
     """A call that is to be answered. `call` is its id in its turn."""
 
     id: ConsentId
@@ -46,8 +45,7 @@ class Ask:
     waits: Waits
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Consent:
+class Consent(Struct, frozen=True, kw_only=True):
     id: ConsentId
     turn: TurnId
     conversation: ConversationId

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NewType
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import delete, func, select, update
 
 from core.errors import FenceLost
@@ -21,8 +22,7 @@ SessionId = NewType("SessionId", str)
 """UUIDv7, unique everywhere."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True, kw_only=True):
     """What keys lead to. `session` is the last one, ended or not. `fence` counts owners, `generation` resets."""
 
     id: ConversationId

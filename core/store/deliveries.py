@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 from sqlalchemy import delete, func, literal, select, union_all, update
 
 from core.store.addresses import address_of
@@ -27,8 +28,7 @@ QUEUED, SENDING, SENT, FAILED, UNKNOWN = "queued", "sending", "sent", "failed", 
 PREVIEW, REPLY, NOTICE, UNKNOWN_NOTICE = "preview", "reply", "notice", "unknown_notice"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SentFile:
+class SentFile(Struct, frozen=True, kw_only=True):
     """A file that goes out; it is kept under `digest`. `size` is in bytes."""
 
     digest: Digest
@@ -38,8 +38,7 @@ class SentFile:
     size: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Parcel:
+class Parcel(Struct, frozen=True, kw_only=True):
     """A delivery before it has an id: one part, one platform message."""
 
     conversation: ConversationId | None
@@ -56,8 +55,7 @@ class Parcel:
     """Who alone is to see it, although it is for a place where others are."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Posted:
+class Posted(Struct, frozen=True, kw_only=True):
     """A delivery as stored. `message` is the platform's id where it is known: then sending means editing. `doubtful`:
     it may stand there already, saying something else, under an id that only the platform knows. To send it again tells
     that id; then it is edited."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from core.people.names import plain_line, storable
 from core.store.entries import Json
@@ -15,8 +17,7 @@ NAME_CHARS = 120
 """Of a file's name or type that are kept."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Enclosure:
+class Enclosure(Struct, frozen=True, kw_only=True):
     """A file on its way in. `digest`: where it is kept, once it is fetched; `text`: what it says, once somebody read or
     heard it; `fault`: why there is nothing of it, a key of the message catalogue; `limit`: bytes that it may have,
     where it has more. `settled`: nothing more is done."""
@@ -30,8 +31,7 @@ class Enclosure:
     settled: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Enclosed:
+class Enclosed(Struct, frozen=True, kw_only=True):
     """All of one message."""
 
     files: tuple[Enclosure, ...] = ()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlalchemy import select
 
 from core.faultpoints import faultpoint
@@ -37,8 +38,7 @@ class Kind(StrEnum):
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True, kw_only=True):
     """An entry before it has its place in the log."""
 
     kind: Kind
@@ -48,8 +48,7 @@ class Draft:
     sender: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """One row of a transcript. `seq` counts from 1 without a gap within its session."""
 
     session: SessionId

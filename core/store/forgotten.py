@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from sqlalchemy import delete, func, or_, select, update
 
 from core.people.access import user_of
@@ -35,8 +35,7 @@ PAGE = 5_000
 OPEN = ("running", "suspended")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True, kw_only=True):
     """One person that is being forgotten: all of before `at`; `row` is the command's. `conversations`: their own."""
 
     identities: tuple[str, ...]
@@ -45,8 +44,7 @@ class Mark:
     conversations: tuple[ConversationId, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Own:
+class Own(Struct, frozen=True, kw_only=True):
     """A session that is one person's alone. `current`: its conversation goes on with it."""
 
     session: SessionId
@@ -161,8 +159,7 @@ _NOT_ALONE = Sql(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TookPart:
+class TookPart(Struct, frozen=True, kw_only=True):
     """The sessions of a person: those that are theirs alone, and how many they share with others."""
 
     own: tuple[Own, ...]
@@ -195,8 +192,7 @@ def _from_row(row: Row) -> Own:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """A command that was given before `row`, and answered with `detail` since then."""
 
     row: RowId

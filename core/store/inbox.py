@@ -6,10 +6,10 @@ A row is `pending`, then `taken` by a turn, then `done` with exactly one fate; t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from msgspec import Struct
 from sqlalchemy import and_, delete, func, select, update
 
 from core.faultpoints import faultpoint
@@ -43,8 +43,7 @@ class Fate(StrEnum):
     STALE = "stale"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Arrival:
+class Arrival(Struct, frozen=True, kw_only=True):
     """An inbox row before it is stored. `identity` is `platform:USER` or `platform:REALM/USER`."""
 
     account: str
@@ -65,8 +64,7 @@ class Arrival:
     enclosed: Enclosed = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True, kw_only=True):
     """An inbox row that has no fate yet."""
 
     id: RowId
@@ -91,8 +89,7 @@ class Waiting:
     """In how many processes its files began to be read."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True, kw_only=True):
     """What is known of any row, for receipts and `explain`."""
 
     id: RowId

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from sqlalchemy import and_, func, or_, select
 
 from core.store import remains
@@ -18,8 +18,7 @@ WINDOW = 20_000
 """Rows that one read looks through for what no index finds."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Received:
+class Received(Struct, frozen=True, kw_only=True):
     """An inbox row. `text` is None where it is not kept any more: a row that has its fate keeps none. `gone`: what is
     known of its turn, which went with its session. `event` tells one event of its account from every other."""
 
@@ -42,8 +41,7 @@ class Received:
     done_at: datetime | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Happened:
+class Happened(Struct, frozen=True, kw_only=True):
     """A turn. `reference` is what people were told, to find the error in the log by."""
 
     id: str
@@ -58,8 +56,7 @@ class Happened:
     closed_at: datetime | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True, kw_only=True):
     """A delivery: one part on its way, or arrived."""
 
     id: int
@@ -203,8 +200,7 @@ def rows_by_reference(tx: Tx, reference: str, upto: int) -> list[Received]:
     return [_received(row_) for row_ in found]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Where:
+class Where(Struct, frozen=True, kw_only=True):
     """A conversation, and the chat in which messages for it were turned away before they belonged to it."""
 
     conversation: ConversationId | None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from msgspec import Struct
 from sqlalchemy import delete, func, select, update
 
 from core.store.sql import Row, Sql, Tx, insert, integer, text, to_us
@@ -21,24 +21,21 @@ class Role(StrEnum):
     BLOCKED = "blocked"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Person:
+class Person(Struct, frozen=True, kw_only=True):
     id: str
     name: str
     role: Role
     identities: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """What the store knows of an identity."""
 
     person: str
     role: Role
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pairing:
+class Pairing(Struct, frozen=True, kw_only=True):
     """A stranger's code: shown once, good until `expires_at`."""
 
     code: str

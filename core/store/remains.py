@@ -6,8 +6,7 @@ The rows that it had answered keep that, and no word of what was said, as `inbox
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from sqlalchemy import case, func, literal, or_, select, update
 
 from core.store.sql import Sql, Tx, text
@@ -19,8 +18,7 @@ OWN_WORDS = ("deleted", "restored", "asked_again")
 """Why a part was not sent, where no platform said so: these quote nobody."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Remains:
+class Remains(Struct, frozen=True, kw_only=True):
     """`state`: the turn's. `unsent`: something that it said was not sent. `reference`: "" for none."""
 
     state: str

@@ -7,9 +7,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.errors import StoreCorrupt, StoreError, StoreTooNew
 from core.store import archive, damage
@@ -38,8 +40,7 @@ _FUNCTIONS = """
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Restored:
+class Restored(Struct, frozen=True, kw_only=True):
     """`replaced` is where the store went that was there before, None if there was none."""
 
     manifest: Manifest

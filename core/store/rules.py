@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from core.store.search import BEGUN, CURSOR, PIECES
 
@@ -35,8 +35,7 @@ ADVICE = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """`words` finds the rows (`subject`: a table and an id) that break it. `means`: what that is to the owner."""
 
     name: str

@@ -8,9 +8,9 @@ keeps its own index (pg_trgm), whose pending list the chore empties; without the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from sqlalchemy import text as verbatim
 
 from core.store import facts
@@ -36,8 +36,7 @@ CURSOR, BEGUN = "search_cursor", "search_begun"
 """Facts: all entries up to this id are indexed; and `ID:N`, of the long entry ID after them N pieces are."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """An entry whose text holds the query."""
 
     session: SessionId
@@ -48,8 +47,7 @@ class Found:
     at: datetime
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Hits:
+class Hits(Struct, frozen=True, kw_only=True):
     """`complete` is False where the search stopped, with fewer than were asked for, before it had seen everything."""
 
     found: tuple[Found, ...]

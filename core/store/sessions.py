@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
+from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import and_, func, or_, select, update
 
 from core.people.names import plain_line
@@ -18,8 +19,7 @@ TITLE_LIMIT = 120
 """Characters of a title."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ResetContext:
+class ResetContext(Struct, frozen=True, kw_only=True):
     """Why and from what a session began."""
 
     reason: str
@@ -27,8 +27,7 @@ class ResetContext:
     parent_last_at: datetime
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Session:
+class Session(Struct, frozen=True, kw_only=True):
     """`started_at` is the daily clock, `last_human_at` the idle clock, `touched_at` orders lists. `head` is the last
     entry's seq, `model_head` that of the last entry that the model sees."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from sqlalchemy import func, select, update
 
 from core.store.addresses import address_of
@@ -33,8 +34,7 @@ class Retry(StrEnum):
     """It was asked while no other such turn ran: the death of this process counts against it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """`state` is running or an `Outcome`. `user_seq` is the seq of its last user entry. `attempt` counts
     the deaths of processes that it was blamed for, from 1. `retry` is None unless a process died while it ran."""
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.ports import AnswersPresses, CanEdit
 from core.vocabulary import Button, ChatKind, Message, Press

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.errors import BotRejected, ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown
 from core.ports import CanEdit, CanType

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import random
-from dataclasses import replace
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from core.errors import FenceLost
 from core.store import conversations, entries, facts, inbox, sessions, turns

@@ -6,10 +6,11 @@ import asyncio
 import zlib
 from collections import deque
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Unpack
 
+from msgspec.structs import replace
 from sqlalchemy import select
 
 from core.store import inbox

@@ -8,10 +8,12 @@ import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
+
+from msgspec.structs import replace
 
 from config.settings import Settings
 from core.assembly import furnish

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from core.errors import SendError
 from core.vocabulary import (

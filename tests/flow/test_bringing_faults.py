@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.desk.porter import FETCH_S, FETCHED, OF_A_BOT, OF_A_CONVERSATION, READ_S
 from core.errors import BotError, BotRejected, FloodWait, NotSent, Rejected, Unknown

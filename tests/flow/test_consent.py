@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from core.agents.agent import AgentEvent, Allowed, Suspend, TurnContext
 from core.store import consents

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from core.delivery.backlog import PAGE
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown, Unreachable

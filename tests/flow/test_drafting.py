@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from core.agents.agent import AgentEvent, TurnContext
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from core.agents.agent import AgentEvent, TurnContext
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, Unknown

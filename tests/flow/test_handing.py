@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.agents.agent import AgentEvent, TurnContext
 from core.errors import FileRefused, FloodWait, NotSent, Rejected, StoreError, ThreadGone, Unknown, Unreachable

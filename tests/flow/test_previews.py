@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from core.agents.agent import AgentEvent, TurnContext
 from core.errors import FloodWait, NotSent, Rejected, SendError, Unknown

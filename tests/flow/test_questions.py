@@ -6,10 +6,10 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from core.agents.agent import AgentEvent, Suspend, TurnContext
 from core.errors import StoreFull

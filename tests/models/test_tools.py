@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.agents.tool_server import full_name
 from core.vocabulary import ClientTool

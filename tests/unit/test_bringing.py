@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from core.desk.bringing import again, faults, files_of, is_empty, is_spoken, words
 from core.service.notices import Notices
@@ -33,7 +32,7 @@ def row(text: str, *files: Enclosure, quote: Quote | None = None) -> Waiting:
 
 def came(kind: FileKind, name: str, **more: object) -> Enclosure:
     attachment = Attachment(kind=kind, ref="r", name=name, media_type="x/y", size=3)
-    return replace(Enclosure(attachment=attachment, digest=DIGEST, size=3, settled=True), **more)  # type: ignore[arg-type]
+    return replace(Enclosure(attachment=attachment, digest=DIGEST, size=3, settled=True), **more)
 
 
 IMAGE = came(FileKind.IMAGE, "a.png")

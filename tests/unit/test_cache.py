@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import fields, replace
 
 from core.agents.agent import AgentSpec
 from core.agents.cache import AgentCache, CachedAgent
@@ -40,7 +40,7 @@ def cache(most: int = 3, most_bytes: int = 100, idle_s: float = 60) -> AgentCach
 def test_any_difference_is_a_miss_counted_by_its_name(field: str) -> None:
     agents = cache()
     agents.put(KEY, cached(), 0)
-    assert agents.take(KEY, replace(ONE, **{field: OTHERS[field]})) is None  # type: ignore[arg-type]
+    assert agents.take(KEY, replace(ONE, **{field: OTHERS[field]})) is None
     assert dict(agents.misses) == {field: 1}
     assert len(agents) == 0
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bots.discord.sound import is_voice, sound_in
 from core.vocabulary import Address, BotName, Button, ChatId, ChatKind, Delivery, DeliveryId, FileKind, OutFile

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from core.desk.gate import Drop, Known, Pass, Stranger, judge
 from core.people.access import EVERY_GROUP, Access, DirectMode, identity_of, user_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from bots.slack.bot import SlackBot
 from core.vocabulary import Address, Button, Delivery, MessageId

@@ -6,9 +6,10 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import timedelta
 from typing import Unpack
+
+from msgspec.structs import replace
 
 from bots.slack.bot import SlackBot
 from bots.slack.line import Patience

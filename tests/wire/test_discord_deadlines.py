@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from core.vocabulary import DeliveryId
 from tests.clock import PATIENCE_S, LeapingLoop, ManualClock

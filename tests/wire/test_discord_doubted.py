@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.errors import NotSent, Unknown
 from core.vocabulary import Delivery, Earlier, FileKind, Message, MessageId, OutFile
@@ -41,7 +41,7 @@ def forget_nonces(discord: World) -> None:
 async def lost(discord: World, *, applied: bool, text: str = "  the **answer**\n", **more: object) -> Delivery:
     """What was sent without an answer, by a process that is gone with its nonces."""
     async with serving(discord) as (bot, desk):
-        delivery = replace(discord.delivery(await asked(discord, desk), text), **more)  # type: ignore[arg-type]
+        delivery = replace(discord.delivery(await asked(discord, desk), text), **more)
         discord.server.drop("create_message", applied=applied)
         with pytest.raises(Unknown):
             await bot.send(delivery)

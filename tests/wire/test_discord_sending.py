@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from bots.discord.bot import DiscordBot
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, Unknown

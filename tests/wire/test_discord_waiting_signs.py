@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from core.errors import StoreError, Unknown
 from core.vocabulary import BotName, Delivery, DeliveryId, Earlier, Message

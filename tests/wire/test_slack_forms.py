@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from core.ports import Choice, CommandHelp, Principal
 from tests.contract.doubles import running
@@ -183,7 +184,7 @@ async def test_a_form_that_is_not_ours_to_read_is_answered(world: World, desk: C
         await typed(world, "resume")
         shown = form(world)
         with world.server.platform.lock:
-            spoiled = replace(shown, body={**shown.body, "private_metadata": metadata})
+            spoiled = dataclasses.replace(shown, body={**shown.body, "private_metadata": metadata})
             world.server.platform.views[shown.id] = spoiled
         assert await suggested(world, spoiled) == []
         sent = world.server.send(spoiled, {})

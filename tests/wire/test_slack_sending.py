@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from core.errors import ChatDead, FloodWait, NotSent, Rejected, SendError, ThreadGone, Unknown
 from core.ports import CanEdit, CanFetch, CanReact, CanType, HasTitles, KnowsAdmins, ServesHttp, ShowsWork

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from core.errors import FloodWait, NotSent, Rejected, Unknown
 from core.ports import Streams

@@ -6,9 +6,9 @@ import asyncio
 import hashlib
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from bots.telegram.bot import TelegramBot
 from bots.telegram.webhook import CONNECTIONS, MOST_BYTES

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core.agents.registry import Agents
 from core.desk import bringing, resets
@@ -33,8 +35,7 @@ MOST_RESUMABLE = 500
 PAGE = 200
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """A command, as its owner carries it out. `conversation` is locked. `stopped`: a turn ran and was ended by it;
     `closed`: how many waiting rows it closed. `reach`: how much of the conversation is the sender's to end.
     `new_session` is an id that may be used."""
@@ -57,8 +58,7 @@ class Case:
         return sessions.get(tx, self.conversation.session) if self.conversation.session is not None else None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True, kw_only=True):
     """`message`: the row goes on as an ordinary message with this text; `brings` is what comes with it, where that is
     not what came with the command. `evict`: no cached agent is good any more.
     `opened`: rows that it made. `detail`: what the row ends with, in place of the command's name. `title`: what is

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from core.agents.registry import Agents
 from core.desk.commands.effects import LISTED, resumable
@@ -20,8 +21,7 @@ from core.store.sessions import Session
 from core.store.sql import Tx
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """An instant command. `conversation` is None where nobody has said anything yet."""
 
     row: Waiting

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from core.store.inbox import Lane
 
 COMMAND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """`hint` shows the argument in the help. `reserved`: in a shared conversation only for the turn's author, those
     who run the group, and owners. `turn`: its effect is a turn, so it waits in order and is admitted like a message.
     `private`: its answer is for the asker alone, where the platform can do that; `personal`: else in the direct chat,
@@ -72,8 +72,7 @@ UNKNOWN = "unknown"
 """What an unknown command is stored as: answered at once, with its name."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Parsed:
+class Parsed(Struct, frozen=True, kw_only=True):
     """A command as typed: `command` is None where the table has none of this name."""
 
     name: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 from core.clock import rfc3339
 from core.desk.ending import EndOrder
@@ -51,8 +52,7 @@ class Running(Status, Protocol):
         """An audit line, if anybody keeps a log."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Means:
+class Means(Struct, frozen=True, kw_only=True):
     store: Store
     clock: Clock
     random: Random

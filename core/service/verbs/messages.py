@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+
+from msgspec import Struct
 
 from core.delivery.split import is_blank
 from core.errors import VerbFailed
@@ -28,8 +29,7 @@ def verbs(means: Means) -> Mapping[str, Verb]:
     return {"send": partial(_send, means)}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Saying:
+class Saying(Struct, frozen=True, kw_only=True):
     """What is to be said where; `parts` is the text as its bot splits it."""
 
     key: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from core.desk.commands.ended import DELETED, END
 from core.desk.commands.forget import ASKED, FORGOTTEN
@@ -87,8 +88,7 @@ def at(when: datetime | None) -> str:
     return f"{when:%Y-%m-%d %H:%M:%S} UTC" if when is not None else "an unknown time"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Around:
+class Around(Struct, frozen=True, kw_only=True):
     """What belongs to a message: its turn, with the state that it has or had, whether something that this said was not
     sent, and the row that closed the message."""
 
