@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-from msgspec import Struct
 
 from config.faults import ConfigFaults, Fault
 
 
-class Written(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
     """One version of a file. `at_s`: when it was written, in seconds since the epoch."""
 
     at_s: float
