@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 from msgspec.structs import replace
@@ -24,6 +25,7 @@ from core.store.buttons import Action, Meaning
 from core.store.consents import ConsentId, ConsentState
 from core.store.deliveries import Posted
 from core.store.sql import Tx
+from core.vocabulary import DeliveryId
 
 log = structlog.get_logger("frontdesk.desk")
 
@@ -44,25 +46,31 @@ async def settle(house: House) -> None:
 
 
 async def _change(house: House, bot: Bot, card: Posted) -> None:
-    lane, now = house.outbox.lane(bot.name, card.address.chat, card.kind).lease(), house.clock.monotonic()
+    lane, store = house.outbox.lane(bot.name, card.address.chat, card.kind).lease(), house.store
     try:
-        if lane.pace is None or lane.pace.blocked(now):
-            return
         async with lane.hold:
+            if lane.pace is None or lane.pace.blocked(house.clock.monotonic()):
+                return
+            if card.id not in await store.read(partial(_settled_since, now=house.clock.now())):  # another round did it
+                return
             fate = await hand_over(house.outbox.workshop, bot, card)
-        if isinstance(fate, FloodWait):
-            lane.pace.obey(house.clock.monotonic(), fate)
+            if isinstance(fate, FloodWait):
+                lane.pace.obey(house.clock.monotonic(), fate)
+            if isinstance(fate, NotSent):
+                log.info("card_not_settled", bot=bot.name, delivery=card.id, why=str(fate))
+            else:
+                await store.write(lambda tx: deliveries.stands(tx, card))
     finally:
         lane.let_go()
-    if isinstance(fate, NotSent):
-        log.info("card_not_settled", bot=bot.name, delivery=card.id, why=str(fate))
-    else:
-        await house.store.write(lambda tx: deliveries.stands(tx, card))
+
+
+def _settled_since(tx: Tx, now: datetime) -> list[DeliveryId]:
+    return consents.settled_cards(tx, now - SHOWN_FOR, MOST)
 
 
 def _over(tx: Tx, notices: Notices, now: datetime) -> list[Posted]:
     """As they are to stand there from now on."""
-    cards = [deliveries.get(tx, card) for card in consents.settled_cards(tx, now - SHOWN_FOR, MOST)]
+    cards = [deliveries.get(tx, card) for card in _settled_since(tx, now)]
     meant = [(card, [found for one in card.buttons if (found := buttons.find(tx, one.data))]) for card in cards]
     return [
         replace(card, text=_settled(tx, card.text, found, notices), buttons=())

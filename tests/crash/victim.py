@@ -2,7 +2,8 @@
 
 It is the real one, killed at the fault point POINT, the PASS-th time that something new comes by there while the file
 ARMED exists; the points are those of `tests.crash.points`. With `nowhere` it lives. Where `FRONTDESK_SHIFT` names a
-file its clock can be set: see `tests.wire.shifted`.
+file its clock can be set: see `tests.wire.shifted`. Where `FRONTDESK_UNPACED` is set it sends as fast as it can: see
+`tests.wire.unpaced`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from core.faultpoints import on_faultpoint
 from core.main import Wiring
 from tests.crash.points import POINTS
 from tests.wire.shifted import SHIFT, Shifted
+from tests.wire.unpaced import UNPACED, unpaced
 from tests.wire.wired import run
 
 NOWHERE: Final = "nowhere"
@@ -78,8 +80,10 @@ def main() -> None:
     elif point != NOWHERE:
         on_faultpoint(Trap(point, Path(armed), int(fatal)))
     sys.argv = ["frontdesk", *arguments]
-    if SHIFT in os.environ and "run" in arguments:
+    if "run" in arguments and SHIFT in os.environ:
         run(Wiring(clock=Shifted()))
+    elif "run" in arguments and UNPACED in os.environ:
+        run(Wiring(open_bot=unpaced))
     else:
         app.main()
 

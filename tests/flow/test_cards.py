@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
@@ -9,6 +10,7 @@ import pytest
 
 from core.errors import FloodWait, NotSent, Rejected, SendError, Unreachable
 from core.service.notices import ENGLISH
+from tests.flow.bot import Fault
 from tests.flow.conftest import Furnish
 from tests.flow.house import House
 from tests.flow.pressing_bot import ButtonBot, button_bot, press
@@ -99,6 +101,23 @@ async def test_what_the_platform_does_not_take_just_now_is_tried_again(furnish: 
     assert button_bot(house).labels() == BOTH
     await house.advance(6)
     await look(house)
+    assert button_bot(house).labels() == []
+
+
+async def test_rounds_that_meet_change_each_message_once(furnish: Furnish) -> None:
+    """Every word that is given begins one, and the platform may be slow."""
+    house = await asked(furnish, "a", "b")
+    gate = asyncio.Event()
+    slow = Fault(gate=gate)
+    house.bot.fail("7", slow)
+    saying = asyncio.create_task(house.say("/deny all"))
+    await slow.reached.wait()
+    for _ in range(3):
+        await house.chores.consents()
+    gate.set()
+    await saying
+    await house.idle()
+    assert of(house, "edit") == ["edit", "edit"]
     assert button_bot(house).labels() == []
 
 

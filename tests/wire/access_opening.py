@@ -24,6 +24,7 @@ from tests.fakes.telegram import ThreadedTelegramServer
 from tests.wire.access_play import Play
 from tests.wire.access_seen import ASKS, TYPES_MODEL, Part
 from tests.wire.access_table import ROLES, Cell
+from tests.wire.unpaced import UNPACED
 
 _PATIENT_S: Final = 60.0
 """How long Slack and Discord wait for an answer: hundreds of messages come at once, on a busy machine."""
@@ -99,7 +100,7 @@ def furnished(driver: Driver, home: Path, cells: Sequence[Cell], direct: str = "
     hall = _room(driver, "listed" if direct == "off" else "direct", host, host)
     people = {"o": sorted(roles["o"]), "u": sorted({host.identity, *roles["u"]})}
     more += _PAPER if any(cell.kind == TYPES_MODEL for cell in cells) else ""
-    daemon = Daemon(home, config=_config(driver, home, direct, people) + more)
+    daemon = Daemon(home, config=_config(driver, home, direct, people) + more, environ={UNPACED: "1"})
     return Play(driver=driver, daemon=daemon, parts=parts, host=host, owner=regulars["o"], hall=hall)
 
 

@@ -29,7 +29,7 @@ from tests.wire.access_seen import (
 )
 
 LONG_S: Final = 240.0
-"""For all that a whole table makes the daemon do, on a busy machine; Slack lets so many places be read in a minute."""
+"""For all that a whole table makes the daemon do, on a busy machine."""
 _SOUND: Final = b"OggS" + bytes(60)
 _FILES: Final[Mapping[str, Mapping[str, bytes]]] = {
     "photo": {"photo.png": png(90, 60)}, "file": {"notes.txt": b"notes"}, "sound": {"song.ogg": _SOUND},
@@ -98,6 +98,8 @@ class Play:
         self.wait(lambda: self._arrived(due), "everything arrives")
         shown = [part for part in parts if part.cell.expected in "LE"]
         self.wait(lambda: all(self.shown(part) is not None for part in shown), "everything is shown")
+        told = [part for part in parts if part.cell.expected == "T"]
+        self.wait(lambda: all(len(self.driver.whispered(part.room)) > part.whispered for part in told), "all are told")
         self.wait(self.quiet, "nothing is open")
 
     def _arrived(self, due: Sequence[Part]) -> bool:
