@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,6 +15,7 @@ from core.ports import Bot, Clock, Random
 from core.vocabulary import BotName, Capabilities
 
 UNPACED: Final = "FRONTDESK_UNPACED"
+B = TypeVar("B", bound=Bot)
 
 
 def unpaced(name: BotName, settings: BotSettings, *, clock: Clock, random: Random) -> Bot:
@@ -23,33 +24,25 @@ def unpaced(name: BotName, settings: BotSettings, *, clock: Clock, random: Rando
         case TelegramSettings():
             from bots.telegram.bot import TelegramBot
 
-            class Telegram(TelegramBot):
-                @property
-                def capabilities(self) -> Capabilities:
-                    return _freed(super().capabilities)
-
-            return Telegram(name, settings=settings, clock=clock, random=random)
+            return _freed(TelegramBot)(name, settings=settings, clock=clock, random=random)
         case DiscordSettings():
             from bots.discord.bot import DiscordBot
 
-            class Discord(DiscordBot):
-                @property
-                def capabilities(self) -> Capabilities:
-                    return _freed(super().capabilities)
-
-            return Discord(name, settings=settings, clock=clock, random=random)
+            return _freed(DiscordBot)(name, settings=settings, clock=clock, random=random)
         case SlackSettings():
             from bots.slack.bot import SlackBot
 
-            class Slack(SlackBot):
-                @property
-                def capabilities(self) -> Capabilities:
-                    return _freed(super().capabilities)
-
-            return Slack(name, settings=settings, clock=clock, random=random)
+            return _freed(SlackBot)(name, settings=settings, clock=clock, random=random)
         case _:
             return open_bot(name, settings, clock=clock, random=random)
 
 
-def _freed(paced: Capabilities) -> Capabilities:
-    return replace(paced, direct_pace=None, group_pace=None, account_pace=None)
+def _freed(kind: type[B]) -> type[B]:
+    """That kind of bot, without a pace."""
+
+    def capabilities(bot: B) -> Capabilities:
+        paced: Capabilities = super(freed, bot).capabilities  # type: ignore[arg-type]
+        return replace(paced, direct_pace=None, group_pace=None, account_pace=None)
+
+    freed = type(kind.__name__, (kind,), {"capabilities": property(capabilities)})
+    return freed
