@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from markdown_it import MarkdownIt
@@ -54,6 +55,7 @@ def beginning(source: str) -> str:
     return render(closed(source, _PAIRS))
 
 
+@lru_cache(maxsize=64)  # a part is measured and then sent
 def render(source: str) -> str:
     """What is sent. Every word of the source is in it, in order; its length is not bounded."""
     source = whole_characters(source).replace("\r\n", "\n").replace("\r", "\n")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from bots.slack import mrkdwn
@@ -56,6 +57,7 @@ def parts(source: str) -> tuple[str, ...]:
     return tuple(part for part in found if not is_blank(defused(part)))
 
 
+@lru_cache(maxsize=64)  # a part is measured and then sent
 def defused(source: str) -> str:
     """The source, so that Slack reads none of it as a token of its own and drops none of it as HTML or as the target
     of a reference. Outside code an angle bracket is an entity there; within code, where it would be shown as such, an

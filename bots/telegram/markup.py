@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from markdown_it import MarkdownIt
 from markdown_it.common.normalize_url import normalizeLink
@@ -65,6 +66,7 @@ class Rendered:
     entities: tuple[Entity, ...]
 
 
+@lru_cache(maxsize=64)  # a part is measured and then sent
 def render(source: str) -> Rendered:
     """Renders Markdown. Entities nest and never cross; code overlaps nothing. The text may be empty and is not cut to
     any limit."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 
 from core.agents.agent import Agent, AgentEvent, AgentSpec, TurnContext
@@ -24,8 +23,8 @@ class OfflineAgent:
             f"No model is connected, so this is only the desk speaking. "
             f"Message {turn.number} of session {turn.session}:\n\n{quote(turn.message.text)}"
         )
-        for word in re.findall(r"\S+\s*|\s+", answer):
-            yield TextDelta(text=word)
+        for line in answer.splitlines(keepends=True):
+            yield TextDelta(text=line)
         for steered in await turn.steering():
             yield TextDelta(text=f"\n\nAnd then:\n\n{quote(steered.text)}")
 

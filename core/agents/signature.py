@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from msgspec.structs import fields
 
 from core.agents.agent import AgentSpec
 from core.store.conversations import SessionId
@@ -23,10 +22,8 @@ class AgentSignature(Struct, frozen=True, kw_only=True):
 
     def first_difference(self, other: AgentSignature) -> str | None:
         """The name of the first field that differs; None: they are equal."""
-        for field in fields(self):
-            if getattr(self, field.name) != getattr(other, field.name):
-                return field.name
-        return None
+        names = self.__struct_fields__
+        return next((name for name in names if getattr(self, name) != getattr(other, name)), None)
 
 
 def sign(session: Session, head: int, spec: AgentSpec) -> AgentSignature:

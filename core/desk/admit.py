@@ -275,8 +275,7 @@ def close_suspended(tx: Tx, conversation: Conversation, session: Session, now: d
         session = its if its.id == session.id else session
         turns.close(tx, turn.id, Outcome.DONE, now, turn.usage)
         consents.close(tx, turn.id, now)
-        rows = inbox.taken_by(tx, turn.id)
-        inbox.finish_turn(tx, turn.id, rows[-1].id if rows else None, now)
+        inbox.finish_turn(tx, turn.id, now)
     return session
 
 

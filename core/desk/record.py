@@ -100,8 +100,7 @@ def close_turn(tx: Tx, turn: Turn, ending: Ending, now: datetime, *, keep_rows: 
     if ending.outcome is Outcome.SUSPENDED:
         consent.open_asks(tx, turn, ending.asks, now)
     elif not keep_rows:
-        rows = inbox.taken_by(tx, turn.id)
-        inbox.finish_turn(tx, turn.id, rows[-1].id if rows else None, now, ending.reference)
+        inbox.finish_turn(tx, turn.id, now, ending.reference)
     return Closed(session=session, added=tuple(added), posted=tuple(_post(tx, turn, ending, now)))
 
 

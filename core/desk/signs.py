@@ -36,10 +36,10 @@ class Signs:
         if self._task is not None and not self._task.done():
             return
         every = bot.capabilities.typing_interval_s
-        if isinstance(bot, ShowsWork) and doing != self._doing:
+        if doing != self._doing and isinstance(bot, ShowsWork):
             self._doing = doing
             self._task = asyncio.create_task(_work(bot, self._address, doing), name="working")
-        elif isinstance(bot, CanType) and every is not None and now - self._typed_s >= every:
+        elif every is not None and now - self._typed_s >= every and isinstance(bot, CanType):
             self._typed_s = now
             self._task = asyncio.create_task(_type(bot, self._address), name="typing")
 

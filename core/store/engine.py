@@ -228,13 +228,12 @@ def _hand_back(done: list[_Done]) -> None:
 
 def _resolve(done: list[_Done]) -> None:
     for one in done:
-        if one.job.future.done():
+        if one.job.future.done():  # whoever asked has left
             continue
         if one.error is None:
             one.job.future.set_result(one.result)
         else:
             one.job.future.set_exception(one.error)
-            one.job.future.exception()  # whoever asked may have left, and hears it all the same if not
 
 
 class Store:
@@ -287,7 +286,7 @@ class Store:
             if self._closed:
                 raise StoreError("the store is closed")
             jobs.put(_Job(cast("Unit[object]", unit), future, loop))
-        return cast("T", await asyncio.shield(future))
+        return cast("T", await future)
 
     def close(self) -> None:
         """Finish what is queued, end the threads and give the lock back. Blocking; a second call does nothing."""

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
-from sqlalchemy import and_, delete, func, select, update
+from sqlalchemy import and_, case, delete, func, select, update
 
 from core.faultpoints import faultpoint
 from core.store import enclosures
@@ -140,11 +140,20 @@ _FINISH = Sql(
         state="done", fate=text("to"), detail=text("why"), text="", tools=None, enclosed=None, done_at=integer("at")
     )
 )
+_taken = inbox.alias("taken")
+_last_taken = select(func.max(_taken.c.id)).where(_taken.c.turn_id == text("turn"), _taken.c.state == "taken")
+_is_last = _i.id == _last_taken.scalar_subquery()
 _FINISH_TURN = Sql(
     update(inbox)
     .where(_i.turn_id == text("turn"), _i.state == "taken")
     .values(
-        state="done", fate=text("to"), detail=text("why"), text="", tools=None, enclosed=None, done_at=integer("at")
+        state="done",
+        fate=case((_is_last, Fate.ANSWERED.value), else_=Fate.MERGED.value),
+        detail=case((_is_last, text("why")), else_=text("turn")),
+        text="",
+        tools=None,
+        enclosed=None,
+        done_at=integer("at"),
     )
 )
 _RELEASE = Sql(
@@ -353,11 +362,9 @@ def finish(tx: Tx, row: RowId, fate: Fate, at: datetime, why: str = "") -> bool:
     return tx.run(_FINISH, row=row, to=fate, why=why, at=to_us(at)) == 1
 
 
-def finish_turn(tx: Tx, turn: TurnId, answered: RowId | None, at: datetime, why: str = "") -> None:
+def finish_turn(tx: Tx, turn: TurnId, at: datetime, why: str = "") -> None:
     """Every row that the turn took: the last one is answered, those before it were merged into it."""
-    if answered is not None:
-        finish(tx, answered, Fate.ANSWERED, at, why)
-    tx.run(_FINISH_TURN, turn=turn, to=Fate.MERGED, why=turn, at=to_us(at))
+    tx.run(_FINISH_TURN, turn=turn, why=why, at=to_us(at))
 
 
 def close_before(

@@ -37,9 +37,10 @@ from tests.bench.outside.wheel import Installed, installed
 from tests.bench.provider import Provider, provider
 
 SHARE: Final = float(os.environ.get("FRONTDESK_BENCH_SHARE", "1"))
-ACCOUNTS: Final[Mapping[str, int]] = {"telegram": 4, "discord": 4, "slack": 16}
+ACCOUNTS: Final = 16
 """Bots that people are spread over, so that a bot's pace (25 messages a second on Telegram, 30 on Discord, 4 on Slack)
 is not what is measured."""
+PLATFORMS: Final = ("telegram", "discord", "slack")
 PEOPLE: Final = 64
 SLOW_PEOPLE: Final = 30
 SEQUENCE: Final = Order(turns=max(6, round(40 * SHARE)))
@@ -68,7 +69,7 @@ OFFLINE: Final[AgentTable] = {"backend": "offline"}
 async def measure(*platforms: str) -> AsyncIterator[Figure]:
     wheel = await asyncio.to_thread(installed)
     async with provider() as source:
-        for name in platforms or tuple(ACCOUNTS):
+        for name in platforms or PLATFORMS:
             async for figure in Wire(name, wheel, source).figures():
                 yield figure
 
@@ -87,8 +88,7 @@ class Wire:
                 yield figure
             yield await self._memory(small, "offline agent", OFFLINE, OFFLINE_MIB)
             yield await self._memory(small, "a model in use", self._source.agent(AT_ONCE), MODEL_MIB)
-        many = ACCOUNTS[self._name]
-        async with stage(self._name, PEOPLE, [many] * 5, self._source) as large:
+        async with stage(self._name, PEOPLE, [ACCOUNTS] * 5, self._source) as large:
             async for figure in self._with_model(large):
                 yield figure
             async for figure in self._offline(large):

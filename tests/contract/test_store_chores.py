@@ -15,7 +15,7 @@ from core.store.inbox import Fate
 from core.store.people import Pairing
 from core.store.sessions import Session
 from core.store.sql import Sql, Tx, Value, to_us
-from core.vocabulary import BotName, ChatId, ChatKind, DeliveryId, MessageId, Outcome, RowId, TurnId
+from core.vocabulary import BotName, ChatId, ChatKind, DeliveryId, MessageId, Outcome, TurnId
 from tests.contract.scenes import NOW, arrive, begin, converse, open_turn, reply, say
 
 
@@ -43,7 +43,7 @@ async def test_a_session_with_work_is_not_deleted(store: Store) -> None:
 
     def answer(tx: Tx) -> DeliveryId:
         turns.close(tx, turn, Outcome.DONE, NOW, {})
-        inbox.finish_turn(tx, turn, RowId(1), NOW)
+        inbox.finish_turn(tx, turn, NOW)
         return reply(tx, conversation, turn)
 
     delivery = await store.write(answer)
@@ -85,7 +85,7 @@ async def test_deleting_a_session_leaves_nothing_that_was_said(store: Store) -> 
         tx.run(_ATTACH)
         tx.run(_CONSENT, id="c1", turn=turn, state="closed", expires=0)
         turns.close(tx, turn, Outcome.DONE, NOW, {})
-        inbox.finish_turn(tx, turn, RowId(1), NOW)
+        inbox.finish_turn(tx, turn, NOW)
         delivery = reply(tx, conversation, turn)
         deliveries.sending(tx, delivery)
         deliveries.sent(tx, delivery, None, NOW)
@@ -147,7 +147,7 @@ _ANSWER = Sql(
 async def test_everything_is_forgotten_in_its_time_and_not_before(store: Store) -> None:
     def scene(tx: Tx) -> None:
         conversation, _, turn = _busy_session(tx)
-        inbox.finish_turn(tx, turn, RowId(1), NOW)
+        inbox.finish_turn(tx, turn, NOW)
         turns.close(tx, turn, Outcome.DONE, NOW, {})
         delivery = reply(tx, conversation, turn)
         deliveries.sending(tx, delivery)

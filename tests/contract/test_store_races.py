@@ -62,7 +62,7 @@ def _admit(tx: Tx, conversation: ConversationId, name: str) -> None:
     turn = open_turn(tx, session, f"turn {name}")
     inbox.take(tx, [waiting[0].id], turn)
     _write(tx, session, conversation, Kind.ASSISTANT, "answer")
-    inbox.finish_turn(tx, turn, waiting[0].id, NOW)
+    inbox.finish_turn(tx, turn, NOW)
     turns.close(tx, turn, Outcome.DONE, NOW, {})
 
 
