@@ -133,6 +133,9 @@ class Daemon:
         status = DaemonStatus(staff.house, staff.health, reload, self._logbook.troubles)
         await self._start(stack, staff, reload, status)
         self._notifier.ready(status.line)
+        staff.house.agents.warm()  # only now: to load SDKs would hold up the start
+        if status.listener is not None:
+            status.listener.begin()
         staff.health.on_change = lambda: self._notifier.status(status.line)
         reloads = self._begin(stack, self._reload_when_told(reload, status), "reload")
         if (watchdog_s := self._loaded.manager.watchdog_s) is not None:
@@ -184,9 +187,6 @@ class Daemon:
         staff.schedule.begin()
         stack.push_async_callback(staff.schedule.stop)
         status.ready = True
-        house.agents.warm()
-        if status.listener is not None:
-            status.listener.begin()
         log.info("ready", bots=list(self.bots), state=str(self._loaded.state_dir))
 
     async def _listen(self, stack: AsyncExitStack, staff: Staff, status: DaemonStatus) -> None:

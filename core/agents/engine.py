@@ -9,7 +9,7 @@ from functools import partial
 import anyio._backends._asyncio  # noqa: F401  # the first request would, and others wait meanwhile
 import structlog
 
-from core.agents import compaction
+from core.agents import compaction, prices
 from core.agents.agent import AgentSpec
 from core.agents.asking import Asking, graph
 from core.agents.compaction import Summed
@@ -37,6 +37,7 @@ class Engine:
         self._graph = graph()
         self._preparation = Preparation()
         agents = tuple(agents)
+        prices.keep(_models(agents), [agent.settings.base_url for agent in agents])
         load(_models(agents))
         self._stations = {agent.name: Station(agent, self._providers) for agent in agents}
         self._leaving: set[Station] = set()

@@ -8,12 +8,15 @@ copy then asks the machine again, in a thread, what platform it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import httpx2
 from openai import AsyncOpenAI, omit
 from openai.resources.chat import AsyncChat, AsyncCompletions
-from openai.resources.responses import AsyncResponses
 from pydantic_ai.providers import Provider
+
+if TYPE_CHECKING:
+    from openai.resources.responses import AsyncResponses
 
 Body = Mapping[str, object] | None
 
@@ -27,7 +30,9 @@ class Client(AsyncOpenAI):
 
     @property
     def responses(self) -> AsyncResponses:
-        return _Responses(self)
+        from core.agents.openai_responses import Responses  # 4 MiB; `Providers` has imported it for models that need it
+
+        return Responses(self)
 
     def with_options(self, *, max_retries: int, **others: object) -> AsyncOpenAI:  # type: ignore[override]  # as pydantic-ai calls it
         """This client itself, which is what is asked for."""
@@ -46,14 +51,6 @@ class _Completions(AsyncCompletions):
     ) -> object:
         ready = {"messages": messages, "tools": tools, **(extra_body or {})}
         return await super().create(messages=(), extra_body=ready, **others)  # type: ignore[call-overload]
-
-
-class _Responses(AsyncResponses):
-    async def create(  # type: ignore[override]  # as pydantic-ai calls it
-        self, *, input: object, tools: object = omit, extra_body: Body = None, **others: object
-    ) -> object:
-        ready = {"input": input, "tools": tools, **(extra_body or {})}
-        return await super().create(extra_body=ready, **others)  # type: ignore[call-overload]
 
 
 def lean(opened: Provider[object], http: httpx2.AsyncClient) -> Provider[object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Iterable
+from importlib import import_module
 
 import httpx2
 from msgspec import Struct
@@ -27,6 +28,8 @@ from core.errors import ConfigError
 
 OPENAI = ("openai", "openai-chat", "openai-responses")
 """One provider, three ways to speak to it."""
+RESPONSES = ("openai", "openai-responses")
+"""Those that speak the Responses API."""
 
 NO_KEY = "no-key"
 """What a server of one's own is sent where no key is configured: SDKs insist on one, or look for it themselves."""
@@ -117,6 +120,8 @@ class Providers:
         # What serves elsewhere under OpenAI's name speaks chat completions.
         spoken = "openai-chat" if base_url is not None and provider == "openai" else provider
         try:
+            if spoken in RESPONSES:
+                import_module("core.agents.openai_responses")  # now: it would hold up the first request for 100 ms
             return infer_model(
                 f"{spoken}:{name.partition(':')[2]}", lambda _: self._provider(agent, provider, base_url, own=own)
             )

@@ -1,4 +1,7 @@
-"""The schema. Columns that end in `_at` or `_us` are microseconds since 1970 in UTC."""
+"""The schema. Columns that end in `_at` or `_us` are microseconds since 1970 in UTC.
+
+What `sqlite_where` says holds on PostgreSQL too. To say it there as well would import that dialect at every start.
+"""
 
 from __future__ import annotations
 
@@ -83,12 +86,7 @@ sessions = Table(
     Index("sessions_by_conversation", "conversation_id", "started_at"),
     Index("sessions_by_touch", "touched_at", "id"),
 )
-Index(
-    "sessions_by_expiry",
-    sessions.c.expires_at,
-    sqlite_where=sessions.c.expires_at.isnot(None),
-    postgresql_where=sessions.c.expires_at.isnot(None),
-)
+Index("sessions_by_expiry", sessions.c.expires_at, sqlite_where=sessions.c.expires_at.isnot(None))
 """`head`: the last entry's seq, which counts from 1 without a gap. `model_head`: that of the last entry that the model
 sees; a cached agent is good for one value of it. `messages`: user entries."""
 
@@ -127,15 +125,9 @@ turns = Table(
 """`user_seq`: the seq of the turn's last user entry, where a new attempt rewinds to.
 `retry`: how it is asked again, see `core.store.turns`."""
 _open_turn = turns.c.state.in_(("running", "suspended"))
-Index("turns_open", turns.c.conversation_id, sqlite_where=_open_turn, postgresql_where=_open_turn)
+Index("turns_open", turns.c.conversation_id, sqlite_where=_open_turn)
 _running_turn = turns.c.state == "running"
-Index(
-    "turns_one_running",
-    turns.c.conversation_id,
-    unique=True,
-    sqlite_where=_running_turn,
-    postgresql_where=_running_turn,
-)
+Index("turns_one_running", turns.c.conversation_id, unique=True, sqlite_where=_running_turn)
 
 entries = Table(
     "entries",
@@ -195,21 +187,11 @@ inbox = Table(
 `enclosed`: files and what the message refers to, as JSON. `reads`: in how many processes its files began to be read,
 of those that died or still run."""
 _pending = inbox.c.state == "pending"
-Index("inbox_pending", inbox.c.conversation_id, inbox.c.id, sqlite_where=_pending, postgresql_where=_pending)
+Index("inbox_pending", inbox.c.conversation_id, inbox.c.id, sqlite_where=_pending)
 _undone = inbox.c.state != "done"
-Index("inbox_undone", inbox.c.id, sqlite_where=_undone, postgresql_where=_undone)
-Index(
-    "inbox_by_turn",
-    inbox.c.turn_id,
-    sqlite_where=inbox.c.turn_id.isnot(None),
-    postgresql_where=inbox.c.turn_id.isnot(None),
-)
-Index(
-    "inbox_done",
-    inbox.c.done_at,
-    sqlite_where=inbox.c.done_at.isnot(None),
-    postgresql_where=inbox.c.done_at.isnot(None),
-)
+Index("inbox_undone", inbox.c.id, sqlite_where=_undone)
+Index("inbox_by_turn", inbox.c.turn_id, sqlite_where=inbox.c.turn_id.isnot(None))
+Index("inbox_done", inbox.c.done_at, sqlite_where=inbox.c.done_at.isnot(None))
 
 deliveries = Table(
     "deliveries",
@@ -241,33 +223,16 @@ deliveries = Table(
 )
 """`buttons`, `files`: what goes with the text, as JSON. `alone`: the user who alone is to see it."""
 _unsent = deliveries.c.state.in_(("queued", "sending"))
-Index(
-    "deliveries_unsent",
-    deliveries.c.bot,
-    deliveries.c.chat,
-    deliveries.c.id,
-    sqlite_where=_unsent,
-    postgresql_where=_unsent,
-)
-Index("deliveries_unsent_in", deliveries.c.conversation_id, sqlite_where=_unsent, postgresql_where=_unsent)
-Index(
-    "deliveries_by_turn",
-    deliveries.c.turn_id,
-    sqlite_where=deliveries.c.turn_id.isnot(None),
-    postgresql_where=deliveries.c.turn_id.isnot(None),
-)
-Index(
-    "deliveries_done",
-    deliveries.c.done_at,
-    sqlite_where=deliveries.c.done_at.isnot(None),
-    postgresql_where=deliveries.c.done_at.isnot(None),
-)
+Index("deliveries_unsent", deliveries.c.bot, deliveries.c.chat, deliveries.c.id, sqlite_where=_unsent)
+Index("deliveries_unsent_in", deliveries.c.conversation_id, sqlite_where=_unsent)
+Index("deliveries_by_turn", deliveries.c.turn_id, sqlite_where=deliveries.c.turn_id.isnot(None))
+Index("deliveries_done", deliveries.c.done_at, sqlite_where=deliveries.c.done_at.isnot(None))
 _said = (deliveries.c.state == "sent") & (deliveries.c.text != "")
-Index("deliveries_said", deliveries.c.done_at, sqlite_where=_said, postgresql_where=_said)
+Index("deliveries_said", deliveries.c.done_at, sqlite_where=_said)
 _missed = deliveries.c.state == "unknown"
-Index("deliveries_unknown", deliveries.c.bot, deliveries.c.chat, sqlite_where=_missed, postgresql_where=_missed)
+Index("deliveries_unknown", deliveries.c.bot, deliveries.c.chat, sqlite_where=_missed)
 _lost = (deliveries.c.state == "failed") & (deliveries.c.role == "reply")
-Index("deliveries_lost", deliveries.c.conversation_id, sqlite_where=_lost, postgresql_where=_lost)
+Index("deliveries_lost", deliveries.c.conversation_id, sqlite_where=_lost)
 
 people = Table(
     "people",

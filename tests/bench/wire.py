@@ -47,7 +47,7 @@ SEQUENCE: Final = Order(turns=max(6, round(40 * SHARE)))
 AT_ONCE_EACH: Final = Order(turns=max(1, round(2 * SHARE)), people=PEOPLE)
 SHOWN: Final = Order(turns=max(3, round(5 * SHARE)))
 ROUNDS: Final = 3
-STARTS: Final = 3
+STARTS: Final = 5
 IDLE_S: Final = 2.0
 
 FIRST_START, LATER_START = 1.4, 1.2
@@ -122,7 +122,7 @@ class Wire:
                     ready_s, end_s = await self._start(home, config)
                     took.append(ready_s)
                     ends.append(end_s)
-                imports.append(await asyncio.to_thread(import_s, home, self._wheel, modules))
+                    imports.append(await asyncio.to_thread(import_s, home, self._wheel, modules))
         self._note(f"a start loads {len(modules)} modules that are not ours")
         bare = statistics.median(imports)
         starts = (

@@ -182,11 +182,12 @@ def test_a_database_of_somebody_else_is_not_touched(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_an_ordinary_start_does_without_alembic_and_psycopg(sqlite_state: Path) -> None:
+def test_an_ordinary_start_does_without_alembic_and_postgresql(sqlite_state: Path) -> None:
     words = (
-        "import sys; from pathlib import Path; from core.store.open import open_store;"
+        "import core.main, sys; from pathlib import Path; from core.store.open import open_store;"
         f"open_store(None, Path({str(sqlite_state)!r})).close();"
-        "print([name for name in ('alembic', 'psycopg', 'mako') if name in sys.modules])"
+        "without = ('alembic', 'mako', 'psycopg', 'sqlalchemy.dialects.postgresql');"
+        "print([name for name in without if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -22,7 +22,7 @@ from core.agents.configured import Configured
 from core.agents.engine import Engine
 settings = ModelAgentSettings(model="{model}", api_key=Secret("k"), base_url="http://127.0.0.1:9")
 engine = Engine([Configured(name="default", digest="1", settings=settings)])
-heavy = {{"pydantic_ai", "openai", "anthropic", "mcp", "fastmcp"}}
+heavy = {{"pydantic_ai", "openai", "anthropic", "mcp", "fastmcp", "genai_prices.data", "openai.resources.responses"}}
 print(*sorted(heavy & before), "|", *sorted(heavy & set(sys.modules)))
 import logging, pydantic_ai
 print("banner", pydantic_ai.BANNER_ENABLED, "quotes", logging.getLogger("mcp").propagate)

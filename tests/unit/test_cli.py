@@ -362,6 +362,18 @@ def test_what_is_slow_to_import_waits_until_it_is_needed() -> None:
     assert done.stdout.strip() == ""
 
 
+def test_a_daemon_is_imported_without_rich_which_can_be_imported_afterwards() -> None:
+    program = (
+        "import sys, core.cli.daemon as daemon; daemon.spare_rich(); import core.main, bots.telegram.bot;"
+        "print(*(name for name in sys.modules if name.partition('.')[0] in ('rich', 'pygments', 'click')));"
+        "import bots.terminal.rendering, httpx; print(httpx.Client.__name__, 'rich.markdown' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_S, check=True
+    )
+    assert done.stdout.splitlines() == ["", "Client True"]
+
+
 def test_input_is_a_pipe_or_our_own_terminal_but_not_dev_null() -> None:
     reading, writing = os.pipe()
     master, slave = pty.openpty()

@@ -12,7 +12,7 @@ import pytest
 import typer.main
 
 from config.load import load
-from core.cli.app import app
+from core.cli import app
 from core.cli.platforms import known_platforms
 from core.desk.commands.table import BY_NAME
 from tests.crash.daemon import ROOT
@@ -44,7 +44,7 @@ def options_of(command: object) -> set[str]:
 
 def verbs() -> Iterator[tuple[str, set[str]]]:
     """Each verb as it is typed behind `frontdesk`, with its options."""
-    root = typer.main.get_command(app)
+    root = typer.main.get_command(app.command([]))
     for name, command in getattr(root, "commands", {}).items():
         yield name, options_of(command)
         for inner, sub in getattr(command, "commands", {}).items():
@@ -52,7 +52,7 @@ def verbs() -> Iterator[tuple[str, set[str]]]:
 
 
 VERBS: Final = dict(verbs())
-EVERYWHERE: Final = options_of(typer.main.get_command(app)) | {"--install-completion", "--json"}
+EVERYWHERE: Final = options_of(typer.main.get_command(app.command([]))) | {"--install-completion", "--json"}
 
 
 def blocks() -> list[str]:
