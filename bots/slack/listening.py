@@ -81,6 +81,7 @@ class Listener:
         self.commands = Commands(line, self.people, us, desk)
         self._welcome = Welcome(line, desk, self._asker)
         self.presses: Recent[str, Pressed] = Recent(_MOST_PRESSES)
+        self._introduce = functools.partial(introduce, line, us.bot)
         self._settings = settings
         self._line = line
         self._desk = desk
@@ -126,8 +127,7 @@ class Listener:
         await asyncio.shield(self._line.refused)
 
     async def _listen_to_sockets(self) -> None:
-        look = functools.partial(introduce, self._line, self.us.bot)
-        await Sockets(self._line, self, self._random, look).listen(self._settings.connections)
+        await Sockets(self._line, self, self._random, self._introduce).listen(self._settings.connections)
 
     async def _serve(self, door: Door) -> None:
         """By HTTP nothing shows that Slack is there, so it is asked now and then."""
@@ -137,8 +137,7 @@ class Listener:
             self.connected("")
             while True:
                 await self._line.clock.sleep(_LOOK_S)
-                look = functools.partial(introduce, self._line, self.us.bot)
-                await patiently(look, self._line.clock, waits, self._voice.down)
+                await patiently(self._introduce, self._line.clock, waits, self._voice.down)
                 self._voice.up()
         finally:
             door.take = None
@@ -198,9 +197,6 @@ class Listener:
     async def answer(self, payload: Json) -> Json | None:
         return None if self._intake.is_full() else await self._bolt.take(payload)
 
-    def failed(self, error: Exception) -> None:
-        _LOG.error("slack's payload can't be taken", extra={"bot": self.us.bot}, exc_info=error)
-
     def spawn(self, work: Coroutine[object, object, _T]) -> asyncio.Task[_T]:
         """Something small that ends with us."""
         task = asyncio.create_task(work)
@@ -226,7 +222,7 @@ class Listener:
         self.spawn(self._aside(self._welcome.thread_started(inbound.event_of(body))))
 
     async def installation_changed(self) -> None:
-        self.spawn(self._aside(self._look_again()))
+        self.spawn(self._aside(self._introduce()))
 
     async def command(self, body: Json, ack: Ack) -> None:
         """What takes a moment to be understood holds nothing up."""
@@ -341,10 +337,7 @@ class Listener:
         sender = Sender(user=UserId(known) if known else None, name="", realm=self.us.realm)
         return Principal(address=address, kind=ChatKind.DIRECT, sender=sender, within=self.us.team)
 
-    async def _look_again(self) -> None:
-        await introduce(self._line, self.us.bot)
-
-    async def _aside(self, work: Awaitable[None]) -> None:
+    async def _aside(self, work: Awaitable[object]) -> None:
         """What nobody misses if it fails."""
         try:
             await work
