@@ -19,10 +19,18 @@ from tests.wire.slack_world import SlackDesk, World, opened
 from tests.wire.test_slack_http import mounted
 
 MODES = ("socket", "http")
+
+
+def deep(levels: int) -> JsonObject:
+    return {"elements": [deep(levels - 1)]} if levels else {}
+
+
 SPOILED: tuple[JsonObject, ...] = (
     {"event": "a text"},
     {"event": ["type"]},
     {"event": {"type": 7}},
+    {"event": deep(200)},
+    {"event": {"type": "message", "user": "U1", "channel": "D1", "ts": "1.2", "blocks": [deep(200)]}},
     {"event": {"type": "message", "channel": {"id": 1}, "user": ["U"]}},
     {"authorizations": 7},
     {"authorizations": "x"},
