@@ -83,6 +83,15 @@ def state_directory_of(state: Path | None) -> Path:
     return state_directory(state, os.environ)
 
 
+def name_home(directory: Path) -> None:
+    """Libraries ask for a home directory when they are imported. Where neither the environment nor the machine's list
+    of users names one, as for systemd's dynamic users, this becomes it."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = str(directory)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """Where a config would be written, and what the machine and the environment offer for it."""

@@ -327,6 +327,20 @@ def test_the_core_names_no_platform() -> None:
     assert not (found := _breaches(rule, "core")), found
 
 
+def test_slacks_listeners_take_nothing_from_bolt_that_speaks() -> None:
+    """It goes past our pacing, and past our words for errors."""
+    names = {"say", "say_stream", "respond", "complete", "fail", "set_status", "set_title", "set_suggested_prompts"}
+    of_context = {f"context.{name}" for name in (*names, "client")}
+
+    def rule(module: Module) -> Iterator[str]:
+        given = names | ({"client"} if module.name == "bots/slack/listening.py" else set())
+        for node in ast.walk(module.tree):
+            if (isinstance(node, ast.arg) and node.arg in given) or _dotted(node) in of_context:
+                yield module.at(node, "takes from Bolt what speaks: the Line does that")
+
+    assert not (found := _breaches(rule, "bots/slack")), found
+
+
 def test_model_sdks_are_imported_by_agents_only() -> None:
     def rule(module: Module) -> Iterator[str]:
         for node, name in _imported(module):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from slack_bolt.async_app import AsyncApp, AsyncBoltContext, AsyncBoltRequest
@@ -41,8 +41,6 @@ _NAME: Final = "slack_bolt.frontdesk"
 _REACHED: Final = "frontdesk_reached"
 _SPOILED: Final = (AttributeError, LookupError, TypeError, ValueError, RecursionError)
 """What Bolt raises about a payload that has not the shape of Slack's."""
-_OK: Final = 200
-_NO_LISTENER: Final = 404
 
 
 class Bolt:
@@ -56,17 +54,16 @@ class Bolt:
             name=_NAME,
             logger=_MUTE,
             client=client,
-            authorize=_authorize_for(ears),
+            authorize=_authorize,
             process_before_response=True,
             request_verification_enabled=False,
             ignoring_self_events_enabled=False,
+            ssl_check_enabled=False,
             url_verification_enabled=False,
             attaching_function_token_enabled=False,
             attaching_conversation_kwargs_enabled=False,
-            signing_secret="",  # this and the next are nobody's: else Bolt takes the environment's
-            verification_token="-",  # noqa: S106
         )
-        app.error(_failing(ears))
+        app.error(self._failed)
         app.listener_runner.listener_start_handler = AsyncCustomListenerStartHandler(_MUTE, _reach)
         app.event(re.compile("^(?:message|app_mention|channel_id_changed)$"))(ears.message)
         app.event("app_home_opened")(ears.home_opened)
@@ -83,48 +80,37 @@ class Bolt:
         """Hand a payload to its listener. What goes out with the acknowledgement, empty for nothing; None: it is not to
         be acknowledged. Until the listener is called this waits for nothing, so that who comes first is heard first."""
         try:
-            request = AsyncBoltRequest(body=dict(payload), mode="socket_mode")
-            response = await self._app.async_dispatch(request)
+            response = await self._app.async_dispatch(AsyncBoltRequest(body=dict(payload), mode="socket_mode"))
         except _SPOILED as fault:  # what a listener raises, Bolt catches
-            return await self._unread(payload, fault)
-        if response.status == _NO_LISTENER:
+            response = _unread(fault)
+        if response.status == HTTPStatus.BAD_REQUEST:
+            return await self._heard_anyway(payload)
+        if response.status == HTTPStatus.NOT_FOUND:
             return {}
-        answer = json.loads(response.body or "{}") if response.status == _OK else None
+        answer = json.loads(response.body or "{}") if response.status == HTTPStatus.OK else None
         return answer if isinstance(answer, dict) else None
 
-    async def _unread(self, payload: Json, fault: Exception) -> Json | None:
+    async def _heard_anyway(self, payload: Json) -> Json | None:
         """What people say is heard also where Bolt can't make sense of what Slack tells about it."""
-        _drop(fault)
-        if event_of(payload):
-            try:
+        try:
+            if event_of(payload):
                 await self._ears.message(payload)
-            except NotTaken:
-                return None
+        except NotTaken:
+            return None
         return {}
 
-
-def _authorize_for(ears: Listener) -> Callable[[], Awaitable[AuthorizeResult]]:
-    async def authorize() -> AuthorizeResult:
-        """Asks nothing of Slack."""
-        us = ears.us
-        return AuthorizeResult(
-            enterprise_id=us.enterprise or None, team_id=us.team, bot_user_id=us.user, bot_id=us.bot_id
-        )
-
-    return authorize
-
-
-def _failing(ears: Listener) -> Callable[..., Awaitable[BoltResponse]]:
-    async def failed(error: Exception, context: AsyncBoltContext) -> BoltResponse:
+    async def _failed(self, error: Exception, context: AsyncBoltContext) -> BoltResponse:
         if isinstance(error, NotTaken):
-            return BoltResponse(status=503)
+            return BoltResponse(status=HTTPStatus.SERVICE_UNAVAILABLE)
         if _REACHED not in context:
-            _drop(error)
-            return BoltResponse(status=_OK)
-        ears.failed(error)
-        return BoltResponse(status=500)
+            return _unread(error)
+        _LOG.error("slack's payload can't be taken", extra={"bot": self._ears.us.bot}, exc_info=error)
+        return BoltResponse(status=HTTPStatus.INTERNAL_SERVER_ERROR)
 
-    return failed
+
+async def _authorize() -> AuthorizeResult:
+    """Asks nothing of Slack."""
+    return AuthorizeResult(enterprise_id=None, team_id=None)
 
 
 async def _reach(context: AsyncBoltContext) -> None:
@@ -132,6 +118,7 @@ async def _reach(context: AsyncBoltContext) -> None:
     context[_REACHED] = True
 
 
-def _drop(fault: Exception) -> None:
-    """Slack would bring it again and again."""
+def _unread(fault: Exception) -> BoltResponse:
+    """Not to be acknowledged it would come again and again."""
     _LOG.warning("slack's payload can't be read", extra={"why": type(fault).__name__})
+    return BoltResponse(status=HTTPStatus.BAD_REQUEST)

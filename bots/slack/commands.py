@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from bots.slack import forms, interactions, tokens, words
 from bots.slack.forms import Answered, Question
 from bots.slack.history import cursor_of
-from bots.slack.inbound import Account
+from bots.slack.inbound import Account, kind_of
 from bots.slack.interactions import Command
 from bots.slack.line import Line
 from bots.slack.manifest import COMMAND
@@ -223,7 +223,7 @@ class Commands:
         return Address(bot=self._us.bot, chat=ChatId(chat))
 
     def _asker(self, command: Command, here: Address) -> Principal:
-        return Principal(address=here, kind=_kind_of(here), sender=command.sender, within=self._us.team)
+        return Principal(address=here, kind=kind_of(here), sender=command.sender, within=self._us.team)
 
     async def _of_chat(self, here: Address, haunts: Haunts, until_s: float) -> Found:
         """Those of a direct chat: all are the person's."""
@@ -299,8 +299,9 @@ class Commands:
     # what it is then
 
     def _message(self, said: MessageId, place: Address, command: Command) -> Message:
-        direct = place.chat.startswith("D")
-        if not direct and self._is_private(command.name):
+        """What is no command of the table is said to us, as if it were written here."""
+        known, direct = self._of_table(command.name), place.chat.startswith("D")
+        if known is not None and known.private and not direct:
             said = MessageId(f"{_PRIVATE}-{command.sender.user}-{said}")
             if command.response_url:
                 url = ResponseUrl(url=command.response_url, at_s=self._line.clock.monotonic())
@@ -309,17 +310,13 @@ class Commands:
             event=EventId(said),
             message=said,
             address=replace(place, reply_to=None if direct else said),
-            kind=_kind_of(place),
+            kind=kind_of(place),
             sender=command.sender,
-            text=command.text if self._is_known(command.name) else command.text.removeprefix("/"),
+            text=command.text if known is not None else command.text.removeprefix("/"),
             sent_at=self._line.clock.now(),
             addressed=True,
             within=self._us.team,
         )
-
-    def _is_known(self, name: str) -> bool:
-        """What is no command is said to us, as if it were written here."""
-        return self._of_table(name) is not None
 
     def spelled(self, text: str, *, in_thread: bool) -> str:
         """With the commands in what the desk says as people here can type them: Slack takes no "/again", and in a
@@ -338,12 +335,6 @@ class Commands:
     def _table_name(self, command: Command) -> str:
         known = self._of_table(command.name)
         return known.name if known is not None else command.name
-
-
-def _kind_of(place: Address) -> ChatKind:
-    if place.chat.startswith("D"):
-        return ChatKind.DIRECT
-    return ChatKind.GROUP if place.thread is None else ChatKind.THREAD
 
 
 def refused(receipt: Receipt | None) -> Json | None:

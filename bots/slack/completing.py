@@ -59,12 +59,12 @@ class Completion:
             return replace(named, sender=await self._people.at_home(named.sender, us))
         return await self.completed(named) if isinstance(named, Message) else named
 
-    async def hears(self, asker: Principal) -> bool:
-        """Also where the store can't say: a name may be looked up in vain."""
+    async def hears(self, asker: Principal, *, unsure: bool = True) -> bool:
+        """`unsure`: what is so where the store can't say; a name may be looked up in vain."""
         try:
             return await self._desk.hears(asker)
         except StoreError:
-            return True
+            return unsure
 
     async def completed(self, said: Message) -> Message:
         """With who it is from, how its thread began, and what its files are. Never raises."""
@@ -96,20 +96,15 @@ class Completion:
     async def with_files(self, said: Message, until_s: float = inf) -> Message:
         """Of files that another organization shares an event names the id alone
         (https://docs.slack.dev/apis/slack-connect). For whoever is heard; what Slack does not tell, stays."""
-        if all(file.name or file.media_type for file in said.attachments) or not await self._is_heard(said):
+        asker = Principal(address=said.address, kind=said.kind, sender=said.sender, within=said.within)
+        told = all(file.name or file.media_type for file in said.attachments)
+        if told or not await self.hears(asker, unsure=False):
             return said
         try:
             async with self._line.aside(until_s):
-                told = await asyncio.gather(*(files.told(self._line, file) for file in said.attachments))
+                found = await asyncio.gather(*(files.told(self._line, file) for file in said.attachments))
         except TimeoutError:
             return said
-        attachments = tuple(file for found, _ in told for file in found)
-        text = "\n".join(part for part in (said.text, *(line for _, lines in told for line in lines)) if part)
+        attachments = tuple(file for some, _ in found for file in some)
+        text = "\n".join(part for part in (said.text, *(line for _, lines in found for line in lines)) if part)
         return replace(said, attachments=attachments, text=text)
-
-    async def _is_heard(self, said: Message) -> bool:
-        asker = Principal(address=said.address, kind=said.kind, sender=said.sender, within=said.within)
-        try:
-            return await self._desk.hears(asker)
-        except StoreError:
-            return False

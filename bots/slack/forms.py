@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -88,7 +88,7 @@ def options(choices: Sequence[Choice]) -> list[Block]:
 
 
 @or_none
-def answered(payload: Json, us: Account) -> Answered:
+def answered(payload: Json, us: Account, names: Mapping[str, str]) -> Answered:
     """The form was sent, or its menu opened (`block_suggestion`)."""
     shown, user = get(payload, "view", dict), get(payload, "user", dict)
     try:
@@ -102,7 +102,7 @@ def answered(payload: Json, us: Account) -> Answered:
     thread = get(kept, "thread", str) if not which else "" if which == _CHAT else which
     return Answered(
         id=MessageId(f"form-{ident(shown, 'id')}"),
-        sender=sender_of(ident(user, "id"), opt(user, "team_id", str), us, {}),
+        sender=sender_of(ident(user, "id"), opt(user, "team_id", str), us, names),
         text=storable(text),
         chat=ident(kept, "chat"),
         thread=thread,

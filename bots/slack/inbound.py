@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from bots.slack import tokens, wording
-from core.fields import Json, Unreadable, get, opt
+from core.fields import Json, Unreadable, get, opt, part, parts
 from core.people.names import storable
 from core.vocabulary import (
     Address,
@@ -93,13 +93,8 @@ def event_of(payload: object) -> Json:
 def is_ours(payload: Json, us: Account) -> bool:
     """Whether it is for this installation, as far as it tells: one app may be in several workspaces, and a channel may
     be shared."""
-    team = payload.get("team")
-    told = payload.get("team_id") or (team.get("id") if isinstance(team, dict) else None)
-    if told in (us.team, None):
-        return True
-    listed = payload.get("authorizations")
-    authorized = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return any(one.get("user_id") == us.user for one in authorized)
+    told = payload.get("team_id") or (part(payload, "team") or {}).get("id")
+    return told in (us.team, None) or any(one.get("user_id") == us.user for one in parts(payload, "authorizations"))
 
 
 def people(event: Json) -> set[str]:
@@ -210,8 +205,8 @@ def _place(event: Json, us: Account) -> _Place:
     root = stamp(event, "thread_ts") if event.get("thread_ts") is not None else None
     thread = None if root == ts else root
     named = event.get("type") == "app_mention" or tokens.mentions(wording.words(event), us.user)
-    kind_of = opt(event, "channel_type", str)
-    direct = kind_of in _DIRECT if kind_of else channel.startswith("D")
+    told = opt(event, "channel_type", str)
+    direct = told in _DIRECT if told else channel.startswith("D")
     if not direct and thread is None and named:
         thread = ts
     kind = ChatKind.DIRECT if direct else ChatKind.THREAD if thread is not None else ChatKind.GROUP
@@ -222,6 +217,13 @@ def _place(event: Json, us: Account) -> _Place:
         reply_to=None if direct else ts,
     )
     return _Place(message=ts, address=address, kind=kind, named=named)
+
+
+def kind_of(place: Address) -> ChatKind:
+    """As its ids tell: where no event does."""
+    if place.chat.startswith("D"):
+        return ChatKind.DIRECT
+    return ChatKind.GROUP if place.thread is None else ChatKind.THREAD
 
 
 # -- who --------------------------------------------------------------------------------------------------------------

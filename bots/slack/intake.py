@@ -131,9 +131,14 @@ class Intake:
         self._held = held
         self._moved.set()
 
-    def hold_place(self, place: Place, held: bool) -> None:
-        """The same for what arrives in one place."""
-        (self._held_places.add if held else self._held_places.discard)(place)
+    def hold_place(self, place: Place) -> bool:
+        """What arrives there waits until `release_place`. False: it does already."""
+        was_free = place not in self._held_places
+        self._held_places.add(place)
+        return was_free
+
+    def release_place(self, place: Place) -> None:
+        self._held_places.discard(place)
         self._moved.set()
 
     async def run(self) -> None:

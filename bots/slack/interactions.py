@@ -14,13 +14,12 @@ from msgspec import Struct
 from bots.slack import inbound, tokens
 from bots.slack.inbound import Account, ident
 from bots.slack.markup import PRESS
-from core.fields import Json, Unreadable, get, opt
+from core.fields import Json, Unreadable, get, opt, part, parts
 from core.people.names import storable
 from core.vocabulary import (
     Address,
     Attachment,
     ChatId,
-    ChatKind,
     EventId,
     MessageId,
     Press,
@@ -123,26 +122,23 @@ def pressed(payload: Json, us: Account, names: Mapping[str, str]) -> Pressed:
     """The press of a delivery's button."""
     action, sender = _action(payload), _presser(payload, us, names)
     name, at = get(action, "action_id", str), inbound.stamp(action, "action_ts")
-    container, said = get(payload, "container", dict), opt(payload, "message", dict) or {}
+    container, said = get(payload, "container", dict), part(payload, "message") or {}
     chat, ts = ident(container, "channel_id"), inbound.stamp(container, "message_ts")
     root = next((inbound.stamp(one, "thread_ts") for one in (container, said) if one.get("thread_ts")), None)
     thread = None if root == ts else root
-    direct = chat.startswith("D")
-    kind = ChatKind.DIRECT if direct else ChatKind.THREAD if thread is not None else ChatKind.GROUP
-    listed = opt(said, "blocks", list) or []
+    address = Address(bot=us.bot, chat=ChatId(chat), thread=ThreadId(thread) if thread is not None else None)
     press = Press(
         event=EventId(f"press:{chat}:{ts}:{_digest(name)}:{sender.user}:{at}"),
-        address=Address(bot=us.bot, chat=ChatId(chat), thread=ThreadId(thread) if thread is not None else None),
-        kind=kind,
+        address=address,
+        kind=inbound.kind_of(address),
         sender=sender,
         data=storable(name.removeprefix(PRESS)),
         pressed_at=inbound.moment(at),
         handle=f"{chat}:{ts}:{at}",
         within=us.team,
     )
-    url = opt(payload, "response_url", str) or ""
-    shown = tuple(one for one in listed if isinstance(one, dict))
-    return Pressed(press=press, response_url=url, ts=ts, text=opt(said, "text", str) or "", blocks=shown)
+    url, text = opt(payload, "response_url", str) or "", opt(said, "text", str) or ""
+    return Pressed(press=press, response_url=url, ts=ts, text=text, blocks=tuple(parts(said, "blocks")))
 
 
 @or_none
@@ -165,24 +161,22 @@ def asked(payload: Json, us: Account, names: Mapping[str, str]) -> Asked:
 
 def is_about_own(payload: Json, us: Account) -> bool:
     """Is it a button under our message, or anything in our view? Then it is ours, whoever uses it, and wherever."""
-    said, view = payload.get("message"), payload.get("view")
-    ours = payload.get("type") == "block_actions" and isinstance(said, dict) and said.get("user") == us.user
-    return ours or (isinstance(view, dict) and bool(us.bot_id) and view.get("bot_id") == us.bot_id)
+    said, view = part(payload, "message") or {}, part(payload, "view") or {}
+    is_under = payload.get("type") == "block_actions" and said.get("user") == us.user
+    return is_under or (bool(us.bot_id) and view.get("bot_id") == us.bot_id)
 
 
 def people(payload: Json) -> set[str]:
     """The ids of those whose names are wanted to read it."""
-    user, said = payload.get("user"), payload.get("message")
-    found = (payload.get("user_id"), user.get("id") if isinstance(user, dict) else None)
-    more = inbound.people(said) if isinstance(said, dict) and payload.get("type") == "message_action" else set()
+    found = (payload.get("user_id"), (part(payload, "user") or {}).get("id"))
+    more = inbound.people(part(payload, "message") or {}) if payload.get("type") == "message_action" else set()
     text = payload.get("text")
     mentioned = tokens.named_in(text) if isinstance(text, str) else set()
     return {one for one in found if isinstance(one, str)} | more | set(sorted(mentioned)[:30])
 
 
 def _action(payload: Json) -> Json:
-    actions = get(payload, "actions", list)
-    return actions[0] if actions and isinstance(actions[0], dict) else {}
+    return next(iter(parts(payload, "actions")), {})
 
 
 def _presser(payload: Json, us: Account, names: Mapping[str, str]) -> Sender:

@@ -32,8 +32,7 @@ from bots.slack.welcome import Welcome
 from config.bots import SlackSettings
 from core.backoff import Backoff
 from core.errors import BotError, StoreError, Unknown
-from core.fields import Json
-from core.people.names import storable
+from core.fields import Json, part
 from core.ports import Choice, Desk, Principal, Random
 from core.vocabulary import (
     Address,
@@ -81,6 +80,7 @@ class Listener:
         self.commands = Commands(line, self.people, us, desk)
         self._welcome = Welcome(line, desk, self._asker)
         self.presses: Recent[str, Pressed] = Recent(_MOST_PRESSES)
+        self._introduce = functools.partial(introduce, line, us.bot)
         self._settings = settings
         self._line = line
         self._desk = desk
@@ -99,7 +99,6 @@ class Listener:
         self._spawned: set[asyncio.Task[object]] = set()
         self._away_since: datetime | None = None
         self._away = True
-        self._held: set[Place] = set()
 
     async def listen(self, door: Door | None) -> None:
         """Until cancelled. Raises `BotRejected`."""
@@ -126,8 +125,7 @@ class Listener:
         await asyncio.shield(self._line.refused)
 
     async def _listen_to_sockets(self) -> None:
-        look = functools.partial(introduce, self._line, self.us.bot)
-        await Sockets(self._line, self, self._random, look).listen(self._settings.connections)
+        await Sockets(self._line, self, self._random, self._introduce).listen(self._settings.connections)
 
     async def _serve(self, door: Door) -> None:
         """By HTTP nothing shows that Slack is there, so it is asked now and then."""
@@ -137,8 +135,7 @@ class Listener:
             self.connected("")
             while True:
                 await self._line.clock.sleep(_LOOK_S)
-                look = functools.partial(introduce, self._line, self.us.bot)
-                await patiently(look, self._line.clock, waits, self._voice.down)
+                await patiently(self._introduce, self._line.clock, waits, self._voice.down)
                 self._voice.up()
         finally:
             door.take = None
@@ -175,13 +172,12 @@ class Listener:
                 await self._missed.done()
         self._intake.hold(False)
 
-    async def _hold_place(self, place: Place) -> None:
+    async def _release_place(self, place: Place) -> None:
         """Nothing that was said there passes what was said before, if Slack gives that."""
         try:
             await self._missed.caught_up(place)
         finally:
-            self._held.discard(place)
-            self._intake.hold_place(place, False)
+            self._intake.release_place(place)
 
     async def _learn(self) -> None:
         self._completion.know(await self._desk.haunts(self.us.bot, MOST_HAUNTS))
@@ -197,9 +193,6 @@ class Listener:
 
     async def answer(self, payload: Json) -> Json | None:
         return None if self._intake.is_full() else await self._bolt.take(payload)
-
-    def failed(self, error: Exception) -> None:
-        _LOG.error("slack's payload can't be taken", extra={"bot": self.us.bot}, exc_info=error)
 
     def spawn(self, work: Coroutine[object, object, _T]) -> asyncio.Task[_T]:
         """Something small that ends with us."""
@@ -226,7 +219,7 @@ class Listener:
         self.spawn(self._aside(self._welcome.thread_started(inbound.event_of(body))))
 
     async def installation_changed(self) -> None:
-        self.spawn(self._aside(self._look_again()))
+        self.spawn(self._aside(self._introduce()))
 
     async def command(self, body: Json, ack: Ack) -> None:
         """What takes a moment to be understood holds nothing up."""
@@ -254,20 +247,18 @@ class Listener:
 
     async def answered(self, body: Json, ack: Ack) -> None:
         """The form that asks for what a command lacks was sent. What can't be done is said in its place."""
-        answered = forms.answered(body, self.us)
+        until_s = self._line.soon_s()
+        answered = forms.answered(body, self.us, await self._names(body, until_s))
         if answered is None:
             await ack(response_action="update", view=forms.told(words.FORGOTTEN))
             return
-        until_s = self._line.soon_s()
         sender = await self.people.at_home(answered.sender, self.us, until_s)
-        names = await self._names(body, until_s)
-        answered = replace(answered, sender=replace(sender, name=storable(names.get(str(sender.user), ""))))
-        refusal = refused(await self._stored(self.commands.chosen(answered)))
+        refusal = refused(await self._stored(self.commands.chosen(replace(answered, sender=sender))))
         await (ack(response_action="update", view=forms.told(words.NOT_HERE)) if refusal else ack())
 
     async def options(self, body: Json, ack: Ack) -> None:
         """What a command takes, while somebody looks for it."""
-        answered, choices = forms.answered(body, self.us), list[Choice]()
+        answered, choices = forms.answered(body, self.us, {}), list[Choice]()
         if answered is not None:
             sender = await self.people.at_home(answered.sender, self.us, self._line.soon_s())
             choices += await self.commands.choices(replace(answered, sender=sender))
@@ -276,8 +267,7 @@ class Listener:
     async def asked(self, body: Json, ack: Ack) -> None:
         """The shortcut in a message's menu. Of strangers, too, though they are told nothing here."""
         until_s = self._line.soon_s()
-        user = body.get("user")
-        heard = await self._completion.hears(self._asker(str(user.get("id") or "") if isinstance(user, dict) else ""))
+        heard = await self._completion.hears(self._asker((part(body, "user") or {}).get("id")))
         asked = interactions.asked(body, self.us, await self._names(body, until_s) if heard else {})
         if asked is not None:
             said, why = None, words.NOTHING_IN_IT
@@ -301,10 +291,8 @@ class Listener:
         if self._intake.holds_enough():
             self._missed.read_again(place)
             raise NotTaken
-        if place not in self._held:
-            self._held.add(place)
-            self._intake.hold_place(place, True)
-            self.spawn(self._hold_place(place))
+        if self._intake.hold_place(place):
+            self.spawn(self._release_place(place))
 
     async def _stored(self, inbound: Inbound | None) -> Receipt | None:
         """Stored after all that came before it and is read. None: there is nothing to be stored, or it was already."""
@@ -334,17 +322,14 @@ class Listener:
 
     # who asks
 
-    def _asker(self, user: str) -> Principal:
+    def _asker(self, user: object) -> Principal:
         """In private."""
         known = inbound.an_id(user)
         address = Address(bot=self.us.bot, chat=ChatId(""))
         sender = Sender(user=UserId(known) if known else None, name="", realm=self.us.realm)
         return Principal(address=address, kind=ChatKind.DIRECT, sender=sender, within=self.us.team)
 
-    async def _look_again(self) -> None:
-        await introduce(self._line, self.us.bot)
-
-    async def _aside(self, work: Awaitable[None]) -> None:
+    async def _aside(self, work: Awaitable[object]) -> None:
         """What nobody misses if it fails."""
         try:
             await work

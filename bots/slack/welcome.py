@@ -14,7 +14,7 @@ from bots.slack import home, words
 from bots.slack.line import Line
 from bots.slack.recent import Recent
 from core.errors import Rejected
-from core.fields import Json
+from core.fields import Json, part
 from core.ports import Desk, Principal
 
 _LOG: Final = logging.getLogger(__name__)
@@ -46,8 +46,7 @@ class Welcome:
     async def thread_started(self, event: Json) -> None:
         """Somebody began a thread of an assistant."""
         self._is_assistant = True
-        thread = event.get("assistant_thread")
-        place = thread if isinstance(thread, dict) else {}
+        place = part(event, "assistant_thread") or {}
         where = {"channel_id": place.get("channel_id"), "thread_ts": place.get("thread_ts")}
         await self._suggest(where, str(place.get("user_id") or ""))
 

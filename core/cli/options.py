@@ -26,9 +26,11 @@ class Place:
 
     def load(self) -> Loaded:
         """Read the config. Raises `ConfigFaults`."""
-        from config.load import load  # pydantic: only for verbs that need it
+        from config.load import load, name_home  # pydantic: only for verbs that need it
 
-        return load(config=self.config, state=self.state)
+        loaded = load(config=self.config, state=self.state)
+        name_home(loaded.state_dir)
+        return loaded
 
     def command(self, verb: str) -> str:
         """How to type a verb so that it is about this desk."""

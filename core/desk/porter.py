@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from core.agents.speech import Speech, Unheard
+from core.backoff import backoff_s
 from core.delivery.outbox import Outbox
 from core.desk.full import FullDisk
 from core.desk.hands import Hands
@@ -171,8 +172,8 @@ class Porter:
                 try:
                     return await self._try(bot, file, left_s)
                 except (NotSent, Unknown) as trouble:
+                    wait = trouble.wait_s if isinstance(trouble, FloodWait) else backoff_s(tries, 2.0, 30.0)
                     tries += 1
-                    wait = trouble.wait_s if isinstance(trouble, FloodWait) else min(30.0, 2.0 ** min(tries, 5))
                 except BotError as why:
                     log.info("file_not_fetched", bot=bot.name, why=str(why))
                     return self._too_large(bot, file) or replace(file, fault=_NOT_FETCHED)

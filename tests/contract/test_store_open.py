@@ -288,7 +288,7 @@ def test_the_number_of_copies_is_bounded(sqlite_state: Path) -> None:
         _overwrite_page(path, number)
         with pytest.raises(StoreCorrupt):
             open_store(None, sqlite_state)
-    assert len(list((sqlite_state / "quarantine").iterdir())) == COPIES
+    assert len(list((sqlite_state / "quarantine").glob("*.db"))) == COPIES
 
 
 def test_what_a_killed_process_left_in_the_log_is_there_after_the_start(sqlite_state: Path) -> None:

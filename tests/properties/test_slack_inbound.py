@@ -79,7 +79,7 @@ def test_any_json_is_read(payload: Any) -> None:
         inbound.account(US.bot, payload)
         for read in READS:
             read(payload, US, NAMES)
-        forms.answered(payload, US)
+        forms.answered(payload, US, {})
         interactions.people(payload)
         interactions.is_about_own(payload, US)
         settling.holds(DELIVERY)(payload)
@@ -112,7 +112,7 @@ def test_whatever_resembles_an_interaction_is_read(payload: Any) -> None:
     interactions.is_about_own(payload, US)
     for read in READS:
         read(payload, US, NAMES)
-    answered = forms.answered(payload, US)
+    answered = forms.answered(payload, US, {})
     if answered is not None:
         answered.text.encode()
     command = interactions.command(payload, US, NAMES)

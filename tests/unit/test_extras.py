@@ -11,6 +11,8 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from pydantic_ai import providers
 
 from config import extras
@@ -105,6 +107,19 @@ def test_the_project_declares_the_extras_that_settings_need() -> None:
 def test_the_tests_run_with_what_extras_bring(extra: str) -> None:
     assert extras.is_installed(extra)
     import_module(MODULES[extra])
+
+
+def test_constraints_pin_all_that_an_installation_of_everything_brings() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = {canonicalize_name(line.partition("==")[0]) for line in lines if "==" in line}
+    needed, seen = {("frontdesk", "all"), ("frontdesk", "dev")}, set[tuple[str, str]]()
+    while needed:
+        name, extra = one = needed.pop()
+        seen.add(one)
+        for told in map(Requirement, metadata.requires(name) or []):
+            if told.marker is None or told.marker.evaluate({"extra": extra}):
+                needed |= {(canonicalize_name(told.name), also) for also in ("", *told.extras)} - seen
+    assert {name for name, _ in seen} - pins == {"frontdesk"}
 
 
 def test_before_anything_is_installed_it_is_known_what_to_install(tmp_path: Path) -> None:

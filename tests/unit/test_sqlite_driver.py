@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,16 @@ except StoreError as fault:
 else:
     assert sqlite_driver.is_sound(sqlite3.sqlite_version_info)
 """
+
+ROOT = Path(__file__).parents[2]
+DESK = """
+import sqlite3
+from core.store import sqlite_driver
+assert sqlite_driver.sqlite is sqlite3.dbapi2
+from core.cli.app import main
+main()
+"""
+"""`frontdesk`, over the standard library's."""
 
 
 @pytest.mark.parametrize(
@@ -75,3 +86,33 @@ def test_where_there_is_none_the_standard_librarys_serves(tmp_path: Path) -> Non
     words = [sys.executable, "-c", STANDARD, str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+needs_a_sound_one = pytest.mark.skipif(
+    sys.platform != "linux" and not is_sound(sqlite3.sqlite_version_info),
+    reason="run the tests with a Python that has SQLite 3.51.3 or newer",
+)
+
+
+@needs_a_sound_one
+def test_conversations_go_on_over_the_standard_librarys(tmp_path: Path) -> None:
+    config = tmp_path / "frontdesk.toml"
+    config.write_text('[agents.default]\nbackend = "offline"\n[listen]\nport = 0\n')
+    words = [sys.executable, "-c", f"import tests.standard_sqlite{DESK}"]
+    for number in (1, 2):
+        done = subprocess.run(
+            [*words, "run", f"--config={config}", f"--state={tmp_path / 'state'}"],
+            input="hello\n", capture_output=True, text=True, cwd=ROOT, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert f"Message {number} of session" in done.stdout
+
+
+@needs_a_sound_one
+@pytest.mark.endurance
+def test_the_standard_librarys_keeps_the_contract_of_the_store() -> None:
+    tests = sorted(str(one) for one in (ROOT / "tests/contract").glob("test_store_*.py"))
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "tests.standard_sqlite", "-k", "not postgres", *tests]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout
+    assert " passed" in done.stdout

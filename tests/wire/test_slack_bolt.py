@@ -4,10 +4,8 @@ itself. The real Bolt against the strict double, by socket and by HTTP."""
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -21,10 +19,18 @@ from tests.wire.slack_world import SlackDesk, World, opened
 from tests.wire.test_slack_http import mounted
 
 MODES = ("socket", "http")
+
+
+def deep(levels: int) -> JsonObject:
+    return {"elements": [deep(levels - 1)]} if levels else {}
+
+
 SPOILED: tuple[JsonObject, ...] = (
     {"event": "a text"},
     {"event": ["type"]},
     {"event": {"type": 7}},
+    {"event": deep(200)},
+    {"event": {"type": "message", "user": "U1", "channel": "D1", "ts": "1.2", "blocks": [deep(200)]}},
     {"event": {"type": "message", "channel": {"id": 1}, "user": ["U"]}},
     {"authorizations": 7},
     {"authorizations": "x"},
@@ -120,6 +126,23 @@ async def test_what_a_listener_fails_on_is_not_acknowledged_and_the_others_are(
         await acked(world, said)
     assert sorted(world.words) == ["fragile", "sound"]
     assert any(attempt.outcome != "ok" for one in fragile for attempt in one.attempts)
+
+
+async def test_by_http_what_the_store_refuses_is_answered_with_an_error_and_stored_once_when_it_comes_again(
+    world: World,
+) -> None:
+    world.desk = desk = Refusing(often=1)
+    async with listening(world, "http"):
+        said = world.say("kept")
+        delivery = world.server.delivery(said.event_ids[0])
+        await world.server.until(lambda: len(delivery.attempts) == 2)
+        assert desk.left == 0
+        assert world.words == []
+        world.clock.advance(2)
+        await acked(world, said)
+        await acked(world, world.say("and more"))
+    assert [attempt.status for attempt in delivery.attempts] == [503, 200]
+    assert world.words == ["kept", "and more"]
 
 
 async def test_what_the_store_refuses_and_then_takes_is_stored_once_and_acknowledged_then(world: World) -> None:
@@ -287,7 +310,7 @@ async def test_bolt_writes_no_line_into_the_log(world: World, mode: str, caplog:
 
 @pytest.mark.parametrize("mode", MODES)
 async def test_slacks_variables_in_the_environment_change_nothing(
-    world: World, mode: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    world: World, mode: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "slack_bolt")
     for name in (
@@ -295,7 +318,6 @@ async def test_slacks_variables_in_the_environment_change_nothing(
         "REDIRECT_URI", "INSTALL_PATH", "REDIRECT_URI_PATH", "APP_TOKEN",
     ):  # fmt: skip
         monkeypatch.setenv(f"SLACK_{name}", "legacy-verification-token")
-    monkeypatch.setenv("HOME", str(tmp_path))
     async with listening(world, mode):
         await talk_of(world)()
         if mode == "http":
@@ -304,5 +326,4 @@ async def test_slacks_variables_in_the_environment_change_nothing(
     assert world.words == ["a secret word", "/status of a secret word"]
     ours = {"auth.test", "apps.connections.open", "socket", "users.info", "conversations.open"}
     assert {call.method for call in world.server.calls} <= ours
-    assert os.listdir(tmp_path) == []
     assert [one.name for one in caplog.records if one.name.startswith("slack_bolt")] == []

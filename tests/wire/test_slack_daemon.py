@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.crash.daemon import PATIENCE_S, Daemon
+from tests.crash.daemon import FRONTDESK, PATIENCE_S, Daemon
 from tests.drivers.slack import shown
 from tests.fakes.slack import Channel, Person, ThreadedSlackServer
 from tests.fakes.slack.model import Bot
+
+HOMELESS = """
+import os, sys
+del os.environ["HOME"]
+sys.modules["pwd"] = None  # as if the machine's list had no such user
+from core.cli.app import main
+main()
+"""
 
 
 @dataclass
@@ -74,3 +83,28 @@ def test_each_answers_what_was_said_to_it(world: World) -> None:
         assert "Message 1 of session" in answer
     accounts = {str(world.daemon.bot(name)["account"]) for name in ("first", "second")}
     assert accounts == {f"{world.server.team.id}/{bot.user_id}" for bot in (world.first, world.second)}
+
+
+@pytest.mark.parametrize("command", [FRONTDESK, (sys.executable, "-c", HOMELESS)], ids=["home", "homeless"])
+def test_it_needs_no_home_directory_and_slacks_variables_bring_nothing_there(
+    command: Sequence[str], tmp_path: Path
+) -> None:
+    """With these, Bolt has an OAuth flow that keeps its files in the home directory."""
+    (home := tmp_path / "home").mkdir()
+    variables = ("BOT_TOKEN", "SIGNING_SECRET", "VERIFICATION_TOKEN", "CLIENT_ID", "CLIENT_SECRET", "SCOPES")
+    with ThreadedSlackServer(limits=None) as server:
+        config = (
+            f'[access]\ndirect = "open"\n[agents.default]\nbackend = "offline"\n{table("slack", server.bot, server)}'
+        )
+        daemon = Daemon(tmp_path / "desk", config=config, environ={f"SLACK_{one}": "another" for one in variables})
+        daemon.environ = {**daemon.environ, "HOME": str(home)}
+        with daemon:
+            daemon.start(*command)
+            daemon.until_bot("up", "slack")
+            ada = server.person("Ada")
+            world = World(server, daemon, ada, server.bot, server.bot)
+            assert "hello" in asked(world, server.bot, "hello")
+            daemon.terminate()
+            assert daemon.wait_exit() == 0
+        assert server.problems == ()
+    assert [*home.iterdir(), *daemon.home.rglob(".*")] == []

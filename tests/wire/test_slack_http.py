@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import io
 import json
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -174,6 +175,19 @@ async def test_a_body_is_bounded_and_has_to_be_what_slack_posts(served: Served) 
     assert (await served.post(b"x" * (1024**2 + 1), headers))[0] == 413
     assert (await served.post(b"", headers, "GET"))[0] == 405
     assert (await served.post(b"", {}))[0] == 401
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded"])
+@pytest.mark.parametrize("body", [b"", b"{", b"[" * 200_000, b"\xff", b"payload=%FF", b"x" * 1024**2])
+async def test_what_is_not_signed_is_refused_unread(
+    served: Served, body: bytes, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "bots")
+    stamp = str(int(served.world.clock.now().timestamp()))
+    signs = {"X-Slack-Request-Timestamp": stamp, "X-Slack-Signature": "v0=" + "0" * 64}
+    for headers in ({}, signs):
+        assert await served.post(body, {"Content-Type": kind, **headers}) == (401, b"")
+    assert [one for one in caplog.records if one.name.startswith("bots")] == []
 
 
 @pytest.mark.parametrize(
