@@ -185,8 +185,8 @@ def _sit_down(terminal: str) -> None:
     opened = os.open(terminal, os.O_RDWR)
     for number in range(3):
         os.dup2(opened, number)
-    sys.stdin = open(0, closefd=False)  # noqa: SIM115  # as long as the process
-    sys.stdout, sys.stderr = (open(number, "w", buffering=1, closefd=False) for number in (1, 2))
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, closefd=False) for number in (1, 2))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 from msgspec.structs import replace
@@ -22,16 +21,10 @@ from core.vocabulary import (
     UserId,
 )
 from tests.drivers.discord import NAME
-from tests.wire.discord_world import DiscordDesk, World, serving, world
+from tests.wire.discord_world import DiscordDesk, World, serving
 
 PERMISSIONS = 1 << 10 | 1 << 11 | 1 << 16 | 1 << 38
 """View, send, read the history, send in threads."""
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[World]:
-    async with world() as made:
-        yield made
 
 
 async def asked(discord: World, desk: DiscordDesk, text: str = "question") -> Message:
