@@ -69,6 +69,7 @@ def test_a_host_that_can_t_be_listened_on_is_told_and_the_next_good_one_is_had(
     until(lambda: listener(place.daemon).get("state") == "up", "it is up again", timeout_s=5)
 
 
+@pytest.mark.endurance
 def test_a_file_that_is_written_in_pieces_while_hang_ups_come_loses_no_message_and_no_bot(
     place: Place, server: ThreadedTelegramServer
 ) -> None:
