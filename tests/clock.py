@@ -10,8 +10,8 @@ import pytest
 
 from core.clock import SystemClock
 
-PATIENCE_S = 10.0
-"""Real seconds after which a barrier gives up."""
+PATIENCE_S = 30.0
+"""Real seconds after which a barrier gives up, on a busy machine."""
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 
 

@@ -59,6 +59,7 @@ READS_OF_TIME: Final = {
     "datetime.datetime.now",
     "date.today",
 }
+STOPWATCHES: Final = {f"time.{name}" for name in ("monotonic", "perf_counter", "process_time", "thread_time")}
 CHANCE: Final = {"random", "secrets", "uuid"}
 MODEL_SDKS: Final = {"pydantic_ai", "openai", "anthropic", "mcp", "fastmcp", "httpx2"}
 
@@ -248,6 +249,21 @@ def test_only_the_clock_reads_time() -> None:
                 yield module.at(node, f"{name}: ask the Clock")
 
     assert not (found := _breaches(rule, *PRODUCT, spared=["core/clock.py"])), found
+
+
+def test_no_test_measures_how_long_something_took() -> None:
+    """A busy machine takes longer. What real time a test needs is a deadline, which is added to; the bench measures."""
+
+    def rule(module: Module) -> Iterator[str]:
+        for node in ast.walk(module.tree):
+            since = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Call)
+            if since and _dotted(node.left.func) in STOPWATCHES:  # type: ignore[attr-defined]  # since says what it is
+                yield module.at(node, "the time since something, in a test")
+
+    # A ratio of two; a platform's clock; what is printed.
+    timers = ["tests/unit/test_split.py", "tests/contract/platforms.py", "tests/wire/test_daemon_burst.py"]
+    bench = [module.name for module in _modules("tests") if module.name.startswith("tests/bench/")]
+    assert not (found := _breaches(rule, "tests", spared=[*timers, *bench])), found
 
 
 def test_only_chance_draws_lots() -> None:

@@ -40,13 +40,14 @@ BOTS: Final = ("bots.telegram.bot", "bots.discord.bot", "bots.slack.bot")
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """What is to be run, and where its output goes."""
+    """What is to be run, and where its output goes. `terminal`: where it sits instead, with keys that end it."""
 
     argv: Sequence[str]
     environ: Mapping[str, str]
     cwd: str
-    stdout: str
-    stderr: str
+    stdout: str = ""
+    stderr: str = ""
+    terminal: str = ""
 
 
 class Child:
@@ -150,14 +151,10 @@ def _become(order: Order) -> NoReturn:
     """Never returns: whatever happens ends the process, as the interpreter would."""
     code = 1
     try:
-        for number, (path, flags) in enumerate(
-            [
-                (os.devnull, os.O_RDONLY),
-                (order.stdout, os.O_WRONLY | os.O_CREAT),
-                (order.stderr, os.O_WRONLY | os.O_CREAT),
-            ]
-        ):
-            os.dup2(os.open(path, flags, 0o600), number)
+        if order.terminal:
+            _sit_down(order.terminal)
+        else:
+            _redirect(order.stdout, order.stderr)
         os.closerange(3, 20)
         os.chdir(order.cwd)
         os.environ.clear()
@@ -174,6 +171,22 @@ def _become(order: Order) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _redirect(stdout: str, stderr: str) -> None:
+    written = os.O_WRONLY | os.O_CREAT
+    for number, (path, flags) in enumerate([(os.devnull, os.O_RDONLY), (stdout, written), (stderr, written)]):
+        os.dup2(os.open(path, flags, 0o600), number)
+
+
+def _sit_down(terminal: str) -> None:
+    """Whoever has no terminal gets the first one that it opens, and with it the signals of its keys."""
+    os.setsid()
+    opened = os.open(terminal, os.O_RDWR)
+    for number in range(3):
+        os.dup2(opened, number)
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1, closefd=False) for number in (1, 2))
 
 
 if __name__ == "__main__":

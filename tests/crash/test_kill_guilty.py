@@ -18,6 +18,7 @@ from tests.crash.daemon import PATIENCE_S, until
 from tests.crash.everywhere import EVERYWHERE, World, digests
 from tests.crash.scene import ROUNDS, Stage, open_work
 from tests.crash.test_kill_random import KINDS, audit_talk
+from tests.wire.unpaced import UNPACED
 
 pytestmark = [pytest.mark.crash, pytest.mark.parametrize("name", EVERYWHERE)]
 
@@ -43,6 +44,8 @@ def test_kills_at_random_instants_leave_hardly_a_message(stage_on: StageOn, name
             if number:
                 stage.start()
             die_at_random(stage, chance)
+        stage.platforms[0].without_limits()
+        stage.daemon.environ = {UNPACED: "1"}  # at a platform's pace the answers would take minutes
         stage.start()
         stage.settle(timeout_s=2 * PATIENCE_S)
         stage.audit(strays=KILLS)

@@ -67,7 +67,7 @@ class OnThisLoop(_Serving):
         """Cuts all connections, and goes on listening."""
         self._listener.cut_connections()
 
-    async def until(self, holds: Callable[[], bool], *, timeout_s: float = 5.0) -> None:
+    async def until(self, holds: Callable[[], bool], *, timeout_s: float = 30.0) -> None:
         """Returns when the condition holds; it is looked at after every change. `TimeoutError` after real seconds."""
         loop = asyncio.get_running_loop()
         changed = asyncio.Event()

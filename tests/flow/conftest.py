@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from tests.flow.bot import FakeBot
+from tests.flow.files import FilingBot, bot_of
 from tests.flow.house import House, opened
 
 
@@ -37,3 +38,10 @@ async def furnish(sqlite_state: Path) -> AsyncIterator[Furnish]:
 @pytest.fixture
 async def house(furnish: Furnish) -> House:
     return await furnish()
+
+
+@pytest.fixture
+async def filing(furnish: Furnish) -> House:
+    house = await furnish(FilingBot())
+    bot_of(house).clock = house.clock
+    return house

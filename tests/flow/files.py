@@ -229,3 +229,12 @@ async def attached(house: House) -> list[tuple[str, int]]:
         return [(row.text("name"), row.integer("size")) for row in tx.all(_ATTACHED)]
 
     return await house.store.read(unit)
+
+
+async def shown(house: House) -> list[object]:
+    """The files of every message that people said, by name."""
+    return [
+        [one["name"] for one in entry.data.get("files", ()) if isinstance(one, dict)]  # type: ignore[union-attr]  # a list
+        for entry in await house.log()
+        if entry.kind == "user"
+    ]

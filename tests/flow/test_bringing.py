@@ -26,13 +26,6 @@ from tests.flow.house import House
 LOST = "Please send it again"
 
 
-@pytest.fixture
-async def filing(furnish: Furnish) -> House:
-    house = await furnish(FilingBot())
-    bot_of(house).clock = house.clock
-    return house
-
-
 def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 

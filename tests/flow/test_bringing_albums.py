@@ -5,37 +5,19 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-import pytest
 from msgspec.structs import replace
 
 from core.errors import BotError
-from tests.flow.conftest import Furnish
 from tests.flow.files import (
-    FilingBot,
     bot_of,
     bring,
     picture,
     png,
+    shown,
 )
 from tests.flow.house import House
 
 APART = timedelta(seconds=20)
-
-
-@pytest.fixture
-async def filing(furnish: Furnish) -> House:
-    house = await furnish(FilingBot())
-    bot_of(house).clock = house.clock
-    return house
-
-
-async def shown(house: House) -> list[object]:
-    """The files of every message that people said, by name."""
-    return [
-        [one["name"] for one in entry.data.get("files", ()) if isinstance(one, dict)]  # type: ignore[union-attr]  # a list
-        for entry in await house.log()
-        if entry.kind == "user"
-    ]
 
 
 async def test_an_album_is_one_message_in_order_of_arrival(filing: House) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
-import pytest
-
 from core.desk.porter import FETCH_S
 from core.errors import NotSent
 from core.vocabulary import BotName
@@ -14,13 +12,6 @@ from tests.flow.conftest import Furnish
 from tests.flow.files import FilingBot, bot_of, bring, picture, png
 from tests.flow.house import House
 from tests.flow.test_linking import PER_PERSON, add
-
-
-@pytest.fixture
-async def filing(furnish: Furnish) -> House:
-    house = await furnish(FilingBot())
-    bot_of(house).clock = house.clock
-    return house
 
 
 async def test_a_bot_that_is_gone_keeps_files_for_when_it_is_back(filing: House) -> None:

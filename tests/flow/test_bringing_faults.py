@@ -31,13 +31,6 @@ from tests.flow.house import House
 LOST = "Please send it again"
 
 
-@pytest.fixture
-async def filing(furnish: Furnish) -> House:
-    house = await furnish(FilingBot())
-    bot_of(house).clock = house.clock
-    return house
-
-
 @pytest.mark.parametrize(
     "error",
     [

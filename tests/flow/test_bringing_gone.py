@@ -32,13 +32,6 @@ SECRET = b"zebra-quartz-9137-lantern"
 _ENCLOSED = Sql(select(inbox.c.enclosed))
 
 
-@pytest.fixture
-async def filing(furnish: Furnish) -> House:
-    house = await furnish(FilingBot())
-    bot_of(house).clock = house.clock
-    return house
-
-
 def age(house: House, hours: float = 2.0) -> None:
     """All files were kept so long ago, by the house's clock."""
     at = house.clock.now().timestamp() - hours * 3600

@@ -22,26 +22,11 @@ from tests.flow.files import (
     on_disk,
     picture,
     png,
+    shown,
 )
 from tests.flow.house import House
 
 APART = timedelta(seconds=20)
-
-
-@pytest.fixture
-async def filing(furnish: Furnish) -> House:
-    house = await furnish(FilingBot())
-    bot_of(house).clock = house.clock
-    return house
-
-
-async def shown(house: House) -> list[object]:
-    """The files of every message that people said, by name."""
-    return [
-        [one["name"] for one in entry.data.get("files", ()) if isinstance(one, dict)]  # type: ignore[union-attr]  # a list
-        for entry in await house.log()
-        if entry.kind == "user"
-    ]
 
 
 # commands meanwhile

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 import structlog
 
+from core.desk.turn_desk import TurnDesk
 from tests.fakes.models.server import ModelServer
 from tests.fakes.tools.journal import Journal
 from tests.flow.house import House, opened
+from tests.models.holding import Held
 
 ModelHouse = Callable[..., Awaitable[House]]
 
@@ -55,3 +57,10 @@ async def house(furnish: ModelHouse) -> House:
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
     return Journal(tmp_path / "journal")
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Held:
+    held = Held()
+    monkeypatch.setattr(TurnDesk, "search", lambda desk, words: held.search(desk, words))
+    return held

@@ -11,19 +11,13 @@ from tests.fakes.models.replies import Call, Gate, Say, Steps
 from tests.fakes.models.server import ModelServer
 from tests.flow.house import House
 from tests.models.conftest import ModelHouse
+from tests.models.holding import Held
 from tests.models.test_faults import MODELS
 from tests.models.test_prefix import all_grow
-from tests.models.test_stopping import SEARCH, Held
+from tests.models.test_stopping import SEARCH
 from tests.models.watching import followed
 
 STEER = {"mailbox": {"busy": "steer"}}
-
-
-@pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Held:
-    held = Held()
-    monkeypatch.setattr("core.desk.turn_desk.TurnDesk.search", lambda desk, words: held.search(desk, words))
-    return held
 
 
 async def kinds(house: House) -> list[Kind]:

@@ -112,7 +112,9 @@ class World:
             state.mkdir()
             house = House(state, self._options, (AdminBot(),))
             await house.open()
-            self._open = (house, self._enter(house))
+            way = self._enter(house)
+            await way.open()
+            self._open = (house, way)
         return self._open
 
     async def _offered(self, events: list[Any]) -> None:

@@ -1,5 +1,10 @@
-"""The bots' ways in as in a daemon, from what a platform hands over to the desk, with a platform behind them that knows
-little and agrees to everything."""
+"""The bots' ways in as in a daemon, from what a platform hands over to the desk.
+
+Telegram's is the whole bot on the test server of its driver. Those of Discord and Slack have a platform behind them
+that knows little and agrees to everything: they ask it about what an event names, and a test server knows nothing of
+what was made up, so that of most events no more than the refusal would be tried. Nor does Discord's gateway tell when
+a client has done with an event.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +28,29 @@ from bots.slack.http import Door
 from bots.slack.inbound import Account as SlackAccount
 from bots.slack.line import PATIENCE, Line
 from bots.slack.listening import Listener
-from bots.telegram.addressed import Account
-from bots.telegram.intake import Intake
+from bots.telegram.bot import TelegramBot
 from config.bots import DiscordSettings, SlackSettings
 from core.backoff import Backoff
 from core.errors import Rejected
 from core.fields import Json
 from core.vocabulary import BotName
+from tests.drivers.telegram import settings_for
+from tests.fakes.telegram import TelegramServer
 from tests.flow.house import House
 from tests.properties import discord_events, slack_payloads, telegram_updates
 
 T = TypeVar("T")
 
 NAME: Final = BotName("main")
+SECRET: Final = "AAFrontdesk-loopback_test-token-000000"
 _numbers = itertools.count(10**6)
 
 
 class Way(Protocol):
     """One platform's way to one desk."""
+
+    async def open(self) -> None:
+        """From now on it hears."""
 
     def hear(self, event: Any) -> None:
         """Something arrives."""
@@ -52,21 +62,30 @@ class Way(Protocol):
 
 
 class TelegramWay:
+    """Telegram numbers updates itself, and each is an object."""
+
     def __init__(self, house: House) -> None:
-        self._us = Account(bot=NAME, id=telegram_updates.US, username="MyBot")
-        self._intake = Intake(house.desk, house.clock)
-        self._updates: list[object] = []
+        self._house = house
+        self._server = TelegramServer(limits=None, token=f"{telegram_updates.US}:{SECRET}", username="MyBot")
+
+    async def open(self) -> None:
+        await self._server.__aenter__()
+        made = settings_for(self._server, name=NAME)
+        bot = TelegramBot(NAME, settings=made, clock=self._house.clock, random=self._house.random)
+        self._running = asyncio.create_task(bot.run(self._house.desk))
 
     def hear(self, event: Any) -> None:
-        _number(event, "update_id", "message_id")
-        self._updates.append(event)
+        _number(event, "message_id")
+        if isinstance(event, dict):
+            self._server.raw({name: value for name, value in event.items() if name != "update_id"})
 
     async def taken(self) -> None:
-        updates, self._updates = self._updates, []
-        await self._intake.take(updates, self._us)
+        await self._server.until(lambda: self._running.done() or not self._server.unconfirmed)
+        await _still(self._running)
 
     async def close(self) -> None:
-        pass
+        await _ended(self._running)
+        await self._server.__aexit__(None, None, None)
 
 
 class DiscordWay:
@@ -84,6 +103,9 @@ class DiscordWay:
         voice = Voice(NAME, house.desk.health)
         self._intake = DiscordIntake(us, house.desk, inquiries, voice, Backoff(house.clock, house.random))
         self._running = asyncio.create_task(self._intake.run())
+
+    async def open(self) -> None:
+        pass
 
     def hear(self, event: Any) -> None:
         what, data = event if isinstance(event, list) and len(event) == 2 else ("", event)
@@ -128,6 +150,9 @@ class SlackWay:
         line = _Slack(settings, self._session, house.clock, PATIENCE)
         self._listener = _Listener(settings, line, house.desk, house.random, us)
         self._running = asyncio.create_task(self._listener.listen(Door("x", house.clock)))
+
+    async def open(self) -> None:
+        pass
 
     def hear(self, event: Any) -> None:
         _, payload = event if isinstance(event, list) and len(event) == 2 else ("event", event)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import pty
 import select
-import subprocess
 import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from tests.crash.daemon import FRONTDESK
+from tests.crash.daemon import UNHARMED, Process
+from tests.crash.nursery import Order, shared
 from tests.wire.desk_to_be import Home
 
 DEADLINE_S: Final = 40.0
@@ -25,11 +25,13 @@ LEFT: Final = "nothing was written"
 class Asked:
     """Somebody who is asked, one question after the other."""
 
-    def __init__(self, terminal: int, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, terminal: int, theirs: int, process: Process) -> None:
+        """`theirs`: the other end, held open until it is seen that the process has it."""
         self.process = process
         self.written = ""
         self._read_upto = 0
         self._terminal = terminal
+        self._theirs = theirs
 
     def until(self, words: str) -> None:
         """Read until the words are there, after what was read before."""
@@ -37,7 +39,7 @@ class Asked:
         while words not in self.written[self._read_upto :]:
             ready, _, _ = select.select([self._terminal], [], [], deadline - time.monotonic())
             assert ready, f"{words!r} never came; there is:\n{self.written}"
-            self.written += os.read(self._terminal, 65_536).decode()
+            self._read()
         self._read_upto = self.written.index(words, self._read_upto) + len(words)
 
     def type(self, keys: str) -> None:
@@ -69,10 +71,20 @@ class Asked:
         if not select.select([self._terminal], [], [], max(0.0, seconds))[0]:
             return False
         try:
-            self.written += os.read(self._terminal, 65_536).decode()
+            self._read()
         except OSError:
             return False
         return True
+
+    def _read(self) -> None:
+        """Raises `OSError` once nobody has the terminal."""
+        self.written += os.read(self._terminal, 65_536).decode()
+        self.close()
+
+    def close(self) -> None:
+        if self._theirs >= 0:
+            os.close(self._theirs)
+            self._theirs = -1
 
     def _is_there(self) -> bool:
         return self.process.poll() is None
@@ -82,12 +94,18 @@ class Asked:
 def sitting(home: Home, *options: str) -> Iterator[Asked]:
     terminal, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (60, 200))
-    command = ["setsid", "--ctty", *FRONTDESK, "init", *options]  # so that Ctrl-C reaches it
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=home.path, env=home.environment)
-    os.close(theirs)
+    order = Order(
+        argv=[*UNHARMED, "init", *options],
+        environ=home.environment,
+        cwd=str(home.path),
+        terminal=os.ttyname(theirs),
+    )
+    process = shared().bear(order)
+    asked = Asked(terminal, theirs, process)
     try:
-        yield Asked(terminal, process)
+        yield asked
     finally:
         process.kill()
-        process.wait()
+        process.wait(DEADLINE_S)
+        asked.close()
         os.close(terminal)

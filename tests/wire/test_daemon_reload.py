@@ -222,6 +222,7 @@ def test_a_refused_token_is_tried_again_at_a_reload(place: Place, server: Thread
     place.daemon.until_bot("up")
 
 
+@pytest.mark.endurance
 def test_a_storm_of_reloads_loses_and_doubles_nothing(
     place: Place, server: ThreadedTelegramServer, second: ThreadedTelegramServer
 ) -> None:

@@ -152,6 +152,7 @@ def test_a_file_that_is_replaced_by_rename_is_taken(place: Place, server: Thread
     answers(place, server, "Ben")
 
 
+@pytest.mark.endurance
 def test_200_hang_ups_in_a_second_end_with_the_last_file(place: Place, server: ThreadedTelegramServer) -> None:
     good = begin(place, server)
     talk = person(server)

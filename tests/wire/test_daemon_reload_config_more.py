@@ -14,10 +14,12 @@ from tests.wire import test_daemon_reload as reloading
 from tests.wire.daemon_world import crash_agent, person, telegram_bot, wait_for
 from tests.wire.test_daemon_reload import Place, config
 from tests.wire.test_daemon_reload_config import answers, begin, hang_up, logged_more
-from tests.wire.test_daemon_watched import address, get, listener, samples
+from tests.wire.test_daemon_watched import address, get, listener
 
 server, second, place = reloading.server, reloading.second, reloading.place
 MANY = 250_000
+MOST_AROUND = 5
+"""Answers there can be before and after the reading of a file, where there is none meanwhile."""
 
 
 @pytest.mark.endurance
@@ -28,10 +30,9 @@ def test_c62_a_file_with_very_many_faults_leaves_status_and_desk_usable(
     place.write("[desk]\n" + "".join(f"k{number} = 1\n" for number in range(MANY)))
     hang_up(place)
     until(logged_more(place, "config_refused", 0), "refused", timeout_s=60)
-    began = time.perf_counter()
     shown = place.daemon.call("status")
     assert shown.returncode == 0, shown.stderr[-500:]
-    assert len(shown.stdout) < 100_000, (len(shown.stdout), time.perf_counter() - began)
+    assert len(shown.stdout) < 100_000
     answers(place, server, "Ben")
     place.write(good)
     place.reload()
@@ -44,13 +45,11 @@ def test_a_long_file_does_not_hold_the_desk_up_while_it_is_read(place: Place, se
                 + "[agents.long.options]\njournal = '/dev/null'\n"
                 + "".join(f"k{number} = 'value {number}'\n" for number in range(120_000)))  # fmt: skip
     hang_up(place)
-    slowest, reads = 0.0, 0
+    answers_meanwhile = 0
     while "config_loaded" not in place.daemon.log and "config_refused" not in place.daemon.log:
-        began = time.perf_counter()
         assert get(at, "/livez").status_code == 200
-        slowest, reads = max(slowest, time.perf_counter() - began), reads + 1
-    worst = max((value for name, value in samples(at).items() if "lag" in name and name.endswith("_max")), default=0)
-    assert slowest < 0.5, (slowest, reads, worst)
+        answers_meanwhile += 1
+    assert answers_meanwhile > MOST_AROUND
 
 
 @pytest.mark.parametrize("host", ["a\\u0000b", "..", "a" * 300, "[::1]", "1.2.3.4.5", "256.1.1.1", "%eth0"])
@@ -70,6 +69,7 @@ def test_a_host_that_can_t_be_listened_on_is_told_and_the_next_good_one_is_had(
     until(lambda: listener(place.daemon).get("state") == "up", "it is up again", timeout_s=5)
 
 
+@pytest.mark.endurance
 def test_a_file_that_is_written_in_pieces_while_hang_ups_come_loses_no_message_and_no_bot(
     place: Place, server: ThreadedTelegramServer
 ) -> None:

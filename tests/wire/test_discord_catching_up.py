@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,13 +12,7 @@ from bots.discord import intake
 from core.vocabulary import ChatKind, Inbound, Receipt
 from tests.contract.doubles import running
 from tests.fakes.discord import Channel
-from tests.wire.discord_world import DiscordDesk, World, serving, world
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[World]:
-    async with world() as made:
-        yield made
+from tests.wire.discord_world import DiscordDesk, World, serving
 
 
 def say(discord: World, channel: Channel, *texts: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,15 +10,9 @@ from msgspec.structs import replace
 
 from core.errors import NotSent, Unknown
 from core.vocabulary import Delivery, Earlier, FileKind, Message, MessageId, OutFile
-from tests.wire.discord_world import DiscordDesk, World, serving, world
+from tests.wire.discord_world import DiscordDesk, World, serving
 
 READ_MESSAGE_HISTORY = 1 << 16
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[World]:
-    async with world() as made:
-        yield made
 
 
 async def asked(discord: World, desk: DiscordDesk) -> Message:

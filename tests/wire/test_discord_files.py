@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from core.errors import ChatDead, Rejected
 from core.vocabulary import FileKind, OutFile
-from tests.wire.discord_world import World, serving, world
+from tests.wire.discord_world import World, serving
 from tests.wire.test_discord_sending import asked
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[World]:
-    async with world() as made:
-        yield made
 
 
 @pytest.mark.parametrize("code", [50007, 50001, 10003, 50278])

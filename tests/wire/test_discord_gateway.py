@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -15,12 +14,6 @@ from tests.contract.doubles import NoChance, running
 from tests.drivers.discord import NAME, settings_for
 from tests.fakes.discord import DiscordServer, GatewayRules
 from tests.wire.discord_world import DiscordDesk, World, serving, world
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[World]:
-    async with world() as made:
-        yield made
 
 
 async def test_only_the_intents_that_are_needed_are_asked_for(discord: World) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -29,13 +28,7 @@ from core.vocabulary import (
 from tests.contract.doubles import running
 from tests.drivers.discord import NAME
 from tests.fakes.discord import Interaction
-from tests.wire.discord_world import DiscordDesk, World, serving, world
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[World]:
-    async with world() as made:
-        yield made
+from tests.wire.discord_world import DiscordDesk, World, serving
 
 
 async def offered(discord: World) -> None:

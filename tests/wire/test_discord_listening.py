@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -11,13 +10,7 @@ from core.errors import BotRejected, Rejected, Unknown
 from core.vocabulary import ChatKind, Edit, FileKind, Quote
 from tests.clock import PATIENCE_S
 from tests.fakes.discord import JsonObject
-from tests.wire.discord_world import DiscordDesk, World, serving, world
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[World]:
-    async with world() as made:
-        yield made
+from tests.wire.discord_world import DiscordDesk, World, serving
 
 
 async def heard(desk: DiscordDesk, count: int = 1) -> None:

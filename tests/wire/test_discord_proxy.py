@@ -6,18 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-import pytest
-
-from tests.wire.discord_world import World, serving, world
+from tests.wire.discord_world import World, serving
 
 NOWHERE = "discord.invalid"
 """No name server knows it (RFC 6761), so only a proxy leads there."""
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[World]:
-    async with world() as made:
-        yield made
 
 
 @asynccontextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 from msgspec.structs import replace
@@ -22,16 +21,11 @@ from core.vocabulary import (
     UserId,
 )
 from tests.drivers.discord import NAME
-from tests.wire.discord_world import DiscordDesk, World, serving, world
+from tests.wire.discord_world import DiscordDesk, World, serving
+from tests.wire.world import ended
 
 PERMISSIONS = 1 << 10 | 1 << 11 | 1 << 16 | 1 << 38
 """View, send, read the history, send in threads."""
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[World]:
-    async with world() as made:
-        yield made
 
 
 async def asked(discord: World, desk: DiscordDesk, text: str = "question") -> Message:
@@ -336,7 +330,7 @@ async def test_a_thread_that_may_not_be_begun_leaves_the_answer_in_the_channel(d
     assert (answer.content, answer.reply_to) == ("final", int(question.message))
 
 
-async def test_a_bot_that_stops_ends_within_a_second_even_if_discord_is_silent(discord: World) -> None:
+async def test_a_bot_that_stops_ends_even_if_discord_is_silent(discord: World) -> None:
     bot, desk = discord.bot(), DiscordDesk()
     run = asyncio.create_task(bot.run(desk))
     await desk.until(lambda: desk.health.last == "up")
@@ -345,8 +339,7 @@ async def test_a_bot_that_stops_ends_within_a_second_even_if_discord_is_silent(d
     sending = asyncio.create_task(bot.send(discord.delivery(question, "hello")))
     await discord.wait(lambda: bool(discord.server.calls_of("create_message")))
     run.cancel()
-    async with asyncio.timeout(1.0):
-        await asyncio.wait([run])
+    await ended(run)
     with pytest.raises(SendError):
         await sending
     with pytest.raises(NotSent):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 from msgspec.structs import replace
 
@@ -11,15 +9,9 @@ from bots.discord.bot import DiscordBot
 from core.errors import Rejected, SendError, ThreadGone
 from core.vocabulary import Message
 from tests.fakes.discord import Channel
-from tests.wire.discord_world import DiscordDesk, World, serving, world
+from tests.wire.discord_world import DiscordDesk, World, serving
 
 FORUM, PRIVATE_THREAD = 15, 12
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[World]:
-    async with world() as made:
-        yield made
 
 
 async def heard(discord: World, desk: DiscordDesk, thread: Channel) -> Message:

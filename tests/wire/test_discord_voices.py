@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator
 from pathlib import Path
-
-import pytest
 
 from core.vocabulary import FileKind, OutFile
 from tests.fakes.sounds import ogg_opus
-from tests.wire.discord_world import World, serving, world
+from tests.wire.discord_world import World, serving
 from tests.wire.test_discord_sending import asked
 
 VOICE = 1 << 13
 SOUND = ogg_opus([20] * 100)
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[World]:
-    async with world() as made:
-        yield made
 
 
 def voice(folder: Path, data: bytes = SOUND) -> OutFile:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 from msgspec.structs import replace
@@ -13,15 +12,9 @@ from core.vocabulary import BotName, Delivery, DeliveryId, Earlier, Message
 from tests.clock import PATIENCE_S, LeapingLoop
 from tests.contract.doubles import running
 from tests.fakes.discord import Interaction
-from tests.wire.discord_world import DiscordDesk, World, serving, world
+from tests.wire.discord_world import DiscordDesk, World, serving
 
 QUARTER_S = 15 * 60.0
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[World]:
-    async with world() as made:
-        yield made
 
 
 async def used(discord: World, desk: DiscordDesk, name: str) -> tuple[Interaction, Message]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,24 +13,6 @@ from tests.fakes.models import Fail, Say, ThreadedModelServer
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.wire.daemon_world import person, wait_for
 from tests.wire.desk_to_be import WRONG_KEY, WRONG_TOKEN, Home, answers
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path)
-
-
-@pytest.fixture
-def telegram() -> Iterator[ThreadedTelegramServer]:
-    with ThreadedTelegramServer() as server:
-        yield server
-        assert server.violations == ()
-
-
-@pytest.fixture
-def model() -> Iterator[ThreadedModelServer]:
-    with ThreadedModelServer(models=("gpt-test",)) as server:
-        yield server
 
 
 def test_a_desk_that_was_set_up_answers(

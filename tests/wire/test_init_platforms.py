@@ -24,11 +24,6 @@ NO_INTENTS = 0
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path)
-
-
-@pytest.fixture
 def discord() -> Iterator[ThreadedDiscordServer]:
     with ThreadedDiscordServer(limits=None) as server:
         yield server

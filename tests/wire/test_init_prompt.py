@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,24 +15,6 @@ from tests.wire.seated import MODEL, OWNER, OWNER_UNTRIED, WRITE, ZONE, sitting
 CTRL_C, CTRL_D = "\x03", "\x04"
 TOKEN = "Token of the bot (not shown):"
 SERVER, KEY = "Address of its server, empty for OpenAI's own:", "Its key, empty if it takes none (not shown):"
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path)
-
-
-@pytest.fixture
-def telegram() -> Iterator[ThreadedTelegramServer]:
-    with ThreadedTelegramServer() as server:
-        yield server
-        assert server.violations == ()
-
-
-@pytest.fixture
-def model() -> Iterator[ThreadedModelServer]:
-    with ThreadedModelServer(models=("gpt-test",)) as server:
-        yield server
 
 
 def test_a_new_owner_is_led_to_a_desk_that_works(

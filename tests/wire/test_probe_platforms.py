@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 
@@ -18,11 +17,6 @@ from tests.wire.desk_to_be import WRONG_KEY, Home, findings_of, telling_scopes
 OFFLINE = '[agents.default]\nbackend = "offline"\n'
 NO_INTENTS = 0
 HEARS, SPEAKS = "[speech.transcribe]", "[speech.speak]"
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path)
 
 
 @pytest.fixture

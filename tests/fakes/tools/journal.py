@@ -116,7 +116,7 @@ class Journal:
     def calls(self, tool: str | None = None) -> tuple[Called, ...]:
         return tuple(call for call in self.of(Called) if tool in (None, call.tool))
 
-    async def until(self, holds: Callable[[Journal], bool], *, timeout_s: float = 5.0) -> None:
+    async def until(self, holds: Callable[[Journal], bool], *, timeout_s: float = 30.0) -> None:
         """Returns when the condition holds; the file is looked at every 10 ms. `TimeoutError` after real seconds."""
         async with asyncio.timeout(timeout_s):
             while True:

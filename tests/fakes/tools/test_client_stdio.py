@@ -192,7 +192,7 @@ async def test_a_pipe_as_log_file_gives_its_lines_and_says_when_it_has_died(
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(reading, "rb"))
     assert await stream.readline() == b"noise: started\n"
     os.kill(journal.of(Started)[0].pid, signal.SIGKILL)
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(30):
         await stream.read()
     transport.close()
     await leave(toolset)
