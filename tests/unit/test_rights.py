@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,11 @@ def in_a_child(work: Callable[[], bool]) -> bool:
 
 
 @pytest.fixture
-def theirs(tmp_path: Path) -> Path:
-    state = tmp_path / "state"
-    state.mkdir()
-    os.chown(state, *SOMEBODY)
-    return state
+def theirs() -> Iterator[Path]:
+    """Where everybody may go to."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, *SOMEBODY)
+        yield Path(folder)
 
 
 def test_root_s_own_directory_asks_for_nobody(tmp_path: Path) -> None:
@@ -71,11 +72,8 @@ def test_within_the_block_only(theirs: Path) -> None:
 
 def test_a_fault_within_the_block_gives_root_back(theirs: Path) -> None:
     def work() -> bool:
-        try:
-            with stepped_down(theirs):
-                raise ValueError
-        except ValueError:
-            return os.geteuid() == 0
-        return False
+        with pytest.raises(ValueError, match="fault"), stepped_down(theirs):
+            raise ValueError("fault")
+        return os.geteuid() == 0
 
     assert in_a_child(work)
