@@ -35,14 +35,19 @@ class Place:
     state: Path | None = None
 
     def load(self) -> Loaded:
-        """The config as it is. Raises `ConfigFaults`."""
-        if isinstance(self._read, ConfigFaults):
-            raise self._read
-        step_down(self._read.state_dir)
-        return self._read
+        """The config as it is, for work in the state directory. Raises `ConfigFaults`."""
+        loaded = self.read()
+        step_down(loaded.state_dir)
+        return loaded
+
+    def read(self) -> Loaded:
+        """The config, and nothing else changes: for what root alone may look at. Raises `ConfigFaults`."""
+        if isinstance(self._found, ConfigFaults):
+            raise self._found
+        return self._found
 
     @cached_property
-    def _read(self) -> Loaded | ConfigFaults:
+    def _found(self) -> Loaded | ConfigFaults:
         from config.load import load  # pydantic: only for verbs that need it
 
         try:
@@ -78,7 +83,7 @@ class Place:
 
         directory = state_directory_of(self.state)
         if owner_of(directory) is not None:
-            _ = self._read  # while that can be read
+            _ = self._found  # while it can be read
         return directory
 
 
