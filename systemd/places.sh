@@ -10,6 +10,7 @@ SETTINGS=/etc/frontdesk
 CONFIG=$SETTINGS/frontdesk.toml
 SECRETS=$SETTINGS/secrets
 STATE=/var/lib/frontdesk
+RUNS_AS=frontdesk
 
 say() {
     printf '%s\n' "$@"

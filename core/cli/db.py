@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
@@ -94,17 +94,19 @@ def backup(
 ) -> None:
     """Copy the store into one file: the database and all files of transcripts, checked, whether a desk runs or not.
 
-    This process writes FILE, so it goes where whoever types this may write. The configuration and its secrets are not
+    FILE goes where whoever types this may write, outside the state directory. The configuration and its secrets are not
     in it. It is a tar file; `db restore` also reads it compressed with gzip, bzip2 or xz.
     """
     from core.clock import SystemClock
-    from core.store.backup import Order, back_up
+    from core.store.backup import Order, back_up, written
 
     place = place_of(context, config, state)
-    database = _running_store(place) or _store_of(place.load())
-    with Shown() as shown:
-        order = Order(target=file, made_at=SystemClock().now(), program=_program(), force=force, progress=shown)
-        made = back_up(database, place.state_directory(), order)
+    if place.owns(file.absolute().parent):
+        raise VerbFailed(f"{file.absolute().parent} is the desk's own; choose a folder that belongs to somebody else")
+    with Shown() as shown, written(file, force=force) as out, place.stepped_down():
+        database = _running_store(place) or _store_of(place.load())
+        order = Order(made_at=SystemClock().now(), program=_program(), progress=shown)
+        made = back_up(database, place.state_directory(), out, order)
     if as_json:
         print_json(
             {
@@ -136,9 +138,13 @@ def restore(
     Messages that waited when the backup was made, and answers that were not sent yet, are not acted on: the desk went
     on after it and has done that. Where it has not, since it moved here, say --moved.
     """
+    from core.store.archive import opened
+
     place = place_of(context, config, state)
-    loaded = place.load()
-    done, held = _restore(loaded, file, moved=moved)
+    if place.owns(file.absolute().parent):
+        place.state_directory()
+    with opened(file) as source:
+        done, held = _restore(place.load(), source, file, moved=moved)
     told: dict[str, Json] = {
         "file": str(file.absolute()), "made_at": done.manifest.made_at, "schema": done.manifest.schema,
         "files": len(done.manifest.files), "replaced": str(done.replaced) if done.replaced is not None else None,
@@ -157,20 +163,22 @@ def restore(
     print_line(f"start it with: {place.command('run')}{service}")
 
 
-def _restore(loaded: Loaded, file: Path, *, moved: bool) -> tuple[Restored, Held]:
+def _restore(loaded: Loaded, source: IO[bytes], file: Path, *, moved: bool) -> tuple[Restored, Held]:
     from core.clock import SystemClock
     from core.desk.restored import go_on, hold_back
     from core.service.notices import Notices
     from core.store.backup import Order
     from core.store.open import database_at
+    from core.store.restore import Aside
     from core.store.restore import restore as put_in_place
 
     now, notices = SystemClock().now(), Notices(loaded.settings.desk.language)
     database = database_at(loaded.settings.store.url_in(loaded.state_dir), loaded.state_dir)
     with Shown() as shown:
-        aside = Order(target=Path(f"replaced-{now:%Y%m%d-%H%M%S}"), made_at=now, program=_program(), progress=shown)
+        order = Order(made_at=now, program=_program(), progress=shown)
+        aside = Aside(name=f"replaced-{now:%Y%m%d-%H%M%S}", order=order)
         ready = go_on if moved else hold_back
-        return put_in_place(database, loaded.state_dir, file, aside, lambda tx: ready(tx, notices, now))
+        return put_in_place(database, loaded.state_dir, source, file, aside, lambda tx: ready(tx, notices, now))
 
 
 def _program() -> str:

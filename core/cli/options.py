@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+
+from config.faults import ConfigFaults
+from core.cli.rights import owner_of, step_down, stepped_down
 
 if TYPE_CHECKING:
     from config.load import Loaded
@@ -19,18 +25,38 @@ JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Which desk is meant, as far as the command line says."""
+    """Which desk is meant, as far as the command line says.
+
+    Whoever asks for its state directory goes on as the owner of that directory (`core.cli.rights`). The config is read
+    before, since its secrets may be for root alone.
+    """
 
     config: Path | None = None
     state: Path | None = None
 
     def load(self) -> Loaded:
-        """Read the config. Raises `ConfigFaults`."""
-        from config.load import load, name_home  # pydantic: only for verbs that need it
+        """The config as it is, for work in the state directory. Raises `ConfigFaults`."""
+        from config.load import name_home
 
-        loaded = load(config=self.config, state=self.state)
+        loaded = self.read()
+        step_down(loaded.state_dir)
         name_home(loaded.state_dir)
         return loaded
+
+    def read(self) -> Loaded:
+        """The config, and nothing else changes: for what root alone may look at. Raises `ConfigFaults`."""
+        if isinstance(self._found, ConfigFaults):
+            raise self._found
+        return self._found
+
+    @cached_property
+    def _found(self) -> Loaded | ConfigFaults:
+        from config.load import load  # pydantic: only for verbs that need it
+
+        try:
+            return load(config=self.config, state=self.state)
+        except ConfigFaults as faults:
+            return faults
 
     def command(self, verb: str) -> str:
         """How to type a verb so that it is about this desk."""
@@ -39,10 +65,29 @@ class Place:
         return " ".join(["frontdesk", verb, *options])
 
     def state_directory(self) -> Path:
-        """Where the desk is, without a look at the config. Raises `ConfigFaults`."""
+        """Where the desk is, whatever is wrong with the config. Raises `ConfigFaults`."""
+        directory = self._directory()
+        step_down(directory)
+        return directory
+
+    def owns(self, folder: Path) -> bool:
+        """Whether the folder is, like the state directory, somebody's to whom root's rights must not be lent."""
+        owner = owner_of(self._directory())
+        return owner is not None and owner == owner_of(folder)
+
+    @contextlib.contextmanager
+    def stepped_down(self) -> Iterator[None]:
+        """Within the block as the state directory's owner, after it as before: for what is written elsewhere."""
+        with stepped_down(self._directory()):
+            yield
+
+    def _directory(self) -> Path:
         from config.load import state_directory_of
 
-        return state_directory_of(self.state)
+        directory = state_directory_of(self.state)
+        if owner_of(directory) is not None:
+            _ = self._found  # while it can be read
+        return directory
 
 
 def place_of(context: typer.Context, config: Path | None, state: Path | None) -> Place:

@@ -28,6 +28,7 @@ def report(place: Place, *, probe: bool, as_json: bool) -> int:
     Raises `ConfigFaults` and `ConfigError` where the config can't be used, unless JSON is wanted.
     """
     try:
+        unit = _unit(place.read())
         loaded = place.load().complete()
         _check_agents(loaded)
     except ConfigFaults as faults:
@@ -40,7 +41,7 @@ def report(place: Place, *, probe: bool, as_json: bool) -> int:
         return _print([Finding(what="agents", state="fault", detail=str(fault))], as_json=True)
     if not probe:
         return _print(config_findings(loaded.path, loaded.warnings), as_json=as_json)
-    return _print(_masked(_survey(loaded), loaded.settings.secrets), as_json=as_json)
+    return _print(_masked(_survey(loaded, unit), loaded.settings.secrets), as_json=as_json)
 
 
 def _check_agents(loaded: Loaded) -> None:
@@ -49,17 +50,23 @@ def _check_agents(loaded: Loaded) -> None:
     agents_of(loaded.settings).check()
 
 
-def _survey(loaded: Loaded) -> list[Finding]:
+def _unit(loaded: Loaded) -> list[Finding]:
+    """Its secrets are root's."""
+    from core.probing.unit import Unit, look_at_unit
+
+    return look_at_unit(Unit(), loaded.settings, loaded.path)
+
+
+def _survey(loaded: Loaded, unit: Sequence[Finding]) -> list[Finding]:
     from core.cli.platforms import open_probes
     from core.clock import SystemClock
     from core.probing.survey import Survey
-    from core.probing.unit import Unit
     from core.service import logs
 
     logs.set_up(loaded.settings.secrets, level="CRITICAL")  # all that is to be said is a finding
     survey = Survey(
         settings=loaded.settings, config=loaded.path, state=loaded.state_dir, warnings=loaded.warnings,
-        probes=open_probes(loaded.settings), clock=SystemClock(), unit=Unit(),
+        probes=open_probes(loaded.settings), clock=SystemClock(), unit=unit,
     )  # fmt: skip
     return asyncio.run(survey.findings())
 

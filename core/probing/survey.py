@@ -17,7 +17,6 @@ from core.ports import Blamed, Clock, Finding, Probe, State
 from core.probing import models, place
 from core.probing.port import look_at_port
 from core.probing.speech import look_at_speech
-from core.probing.unit import Unit, look_at_unit
 from core.service.socket import SOCKET_NAME, Json
 from core.service.socket_client import ask
 
@@ -37,7 +36,7 @@ _STATES: Final[Mapping[str, tuple[State, Blamed]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Survey:
-    """What is looked at. `probes`: of the bots, by name."""
+    """What is looked at. `probes`: of the bots, by name. `unit`: what was found of the service."""
 
     settings: Settings
     config: Path | None
@@ -45,7 +44,7 @@ class Survey:
     warnings: Sequence[Fault]
     probes: Mapping[str, Probe]
     clock: Clock
-    unit: Unit
+    unit: Sequence[Finding]
 
     async def findings(self) -> list[Finding]:
         """Asks everybody, each within about ten seconds."""
@@ -65,7 +64,6 @@ class Survey:
             models.look_at_models(agents, self.clock),
             models.look_at_tools(agents),
             look_at_speech(settings.speech, settings.network.proxy),
-            asyncio.to_thread(look_at_unit, self.unit, settings, self.config),
         )
         zone = place.look_at_zones(self._zones(), self.clock.now())
         directory, store, port, *others = in_order
@@ -76,6 +74,7 @@ class Survey:
             *port,
             zone,
             *(f for o in others for f in o),
+            *self.unit,
         ]
 
     async def _status(self) -> Mapping[str, Json] | None:

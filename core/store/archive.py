@@ -6,6 +6,7 @@ comes last, so that a file which was cut has none. Everything in it is under its
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import lzma
@@ -13,7 +14,7 @@ import os
 import re
 import tarfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Final, cast
@@ -115,16 +116,28 @@ Sink = Callable[[str], IO[bytes]]
 """Opens the place where a member of this name goes."""
 
 
-def read(path: Path, progress: Progress, sink: Sink | None = None) -> Manifest:
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """A backup, to be read. Raises `StoreError` with words."""
+    try:
+        file = path.open("rb")
+    except OSError as fault:
+        raise StoreError(f"{path} can't be used: {fault.strerror or fault}") from fault
+    with file:
+        yield file
+
+
+def read(file: IO[bytes], path: Path, progress: Progress, sink: Sink | None = None) -> Manifest:
     """Read all of a backup and compare it with its manifest; with `sink`, unpack it there meanwhile. A backup that was
-    compressed with gzip, bzip2 or xz is read as well.
+    compressed with gzip, bzip2 or xz is read as well. `path` is what it is called.
 
     Raises `StoreError` with words where it is none, or not whole.
     """
     try:
-        with path.open("rb") as raw, tarfile.open(fileobj=raw, mode="r:*") as tar:
-            size = os.fstat(raw.fileno()).st_size
-            return _everything(tar, sink, lambda: progress("reading", min(raw.tell(), size), size))
+        file.seek(0)
+        with tarfile.open(fileobj=file, mode="r:*") as tar:
+            size = os.fstat(file.fileno()).st_size
+            return _everything(tar, sink, lambda: progress("reading", min(file.tell(), size), size))
     except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError) as fault:
         why = str(fault) or type(fault).__name__
         raise StoreError(f"{path} is no backup of Frontdesk, or it is damaged ({why}); nothing was changed") from fault

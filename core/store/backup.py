@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 from msgspec import Struct
 
@@ -20,7 +22,7 @@ from core.store import archive, enclosures
 from core.store.archive import DATABASES, Manifest, Member, Packing, Progress, file_name
 from core.store.damage import has_content
 from core.store.files import FILES
-from core.store.ownership import adopt
+from core.store.open import COPYING
 from core.store.postgres import PostgresDatabase
 from core.store.sql import Cursor
 from core.store.sqlite import SqliteDatabase
@@ -45,52 +47,52 @@ def silent(step: str, done: int, total: int) -> None:
 
 
 class Order(Struct, frozen=True, kw_only=True):
-    """A backup to be made. `made_at` is now; `program` is our version. `force`: `target` may be replaced."""
+    """A backup to be made. `made_at` is now; `program` is our version."""
 
-    target: Path
     made_at: datetime
     program: str
-    force: bool = False
     progress: Progress = silent
 
 
 # in one file, for people
 
 
-def back_up(database: SqliteDatabase | PostgresDatabase, state: Path, order: Order) -> Manifest:
-    """Copy the database and all files that are kept into `order.target`, mode 0600, while a desk runs or not.
-
-    Blocks. It is there whole and read back, or not at all. The database is copied first: every file that its copy
-    refers to was on the disk before. Neither configuration nor secrets are in it, nor the lines typed at the terminal.
-    Raises `StoreError` with words.
-    """
-    target = order.target.absolute()
-    if isinstance(database, SqliteDatabase) and not has_content(database.path):
-        raise StoreError(f"there is no store in {state}; name another with --state")
+@contextlib.contextmanager
+def written(target: Path, *, force: bool = False) -> Iterator[IO[bytes]]:
+    """A file for a backup, mode 0600. It is at `target` once the block has ended well, and not at all otherwise;
+    `force`: what is there may be replaced. Raises `StoreError` with words."""
+    target = target.absolute()
     if target.is_symlink() or (target.exists() and not target.is_file()):
         raise StoreError(f"{target} is no regular file; name one that is not there yet")
-    if target.exists() and not order.force:
+    if target.exists() and not force:
         raise _taken(target)
     try:
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
-            manifest = _pack(database, state, Path(scratch), order)
-            _put(Path(scratch) / "packed", target, force=order.force)
+            unfinished = Path(scratch) / "packed"
+            with open(os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as out:
+                yield out
+            _put(unfinished, target, force=force)
     except OSError as fault:
         raise StoreError(f"the backup failed: {fault.strerror or fault} ({fault.filename or target})") from fault
-    return manifest
 
 
-def _pack(database: SqliteDatabase | PostgresDatabase, state: Path, scratch: Path, order: Order) -> Manifest:
-    copy = scratch / DATABASES[database.dialect]
-    schema, referred = _copy(database, copy, order.progress)
-    files = sorted(state.glob(f"{FILES}/??/" + "[0-9a-f]" * 64))
-    total = copy.stat().st_size + sum(path.stat().st_size for path in files)
-    packed = scratch / "packed"
-    with open(os.open(packed, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
-        with tarfile.open(fileobj=out, mode="w") as tar:
+def back_up(database: SqliteDatabase | PostgresDatabase, state: Path, out: IO[bytes], order: Order) -> Manifest:
+    """Copy the database and all files that are kept into `out`, which is a file, while a desk runs or not.
+
+    Blocks. It is durable and read back when this returns. The database is copied first, into the state directory: every
+    file that its copy refers to was on the disk before. Neither configuration nor secrets are in it, nor the lines
+    typed at the terminal. Raises `StoreError` with words, and `OSError`.
+    """
+    if isinstance(database, SqliteDatabase) and not has_content(database.path):
+        raise StoreError(f"there is no store in {state}; name another with --state")
+    with _scratch(state) as scratch:
+        copy = scratch / DATABASES[database.dialect]
+        schema, referred = _copy(database, copy, order.progress)
+        files = [path for path in sorted(state.glob(f"{FILES}/??/" + "[0-9a-f]" * 64)) if path.is_file()]
+        total = copy.stat().st_size + sum(path.stat().st_size for path in files)
+        with tarfile.open(fileobj=out, mode="w") as tar, copy.open("rb") as data:
             packing = Packing(tar, int(order.made_at.timestamp()), order.progress, total)
-            with copy.open("rb") as data:
-                kept = packing.add(copy.name, data, copy.stat().st_size)
+            kept = packing.add(copy.name, data, copy.stat().st_size)
             members = tuple(_whole_files(packing, files))
             there = {member.name for member in members}
             manifest = Manifest(
@@ -99,12 +101,23 @@ def _pack(database: SqliteDatabase | PostgresDatabase, state: Path, scratch: Pat
                 missing=tuple(sorted(digest for digest in referred if file_name(digest) not in there)),
             )  # fmt: skip
             packing.finish(manifest)
-        out.flush()
-        os.fsync(out.fileno())
-    copy.unlink()
-    if archive.read(packed, order.progress) != manifest:
+    out.flush()
+    os.fsync(out.fileno())
+    if archive.read(out, Path("the backup"), order.progress) != manifest:
         raise StoreError("the backup is not what was written when it is read back; try another disk")
     return manifest
+
+
+@contextlib.contextmanager
+def _scratch(state: Path) -> Iterator[Path]:
+    """A folder whose lock says that it is in use."""
+    with tempfile.TemporaryDirectory(prefix=COPYING, dir=state) as folder:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield Path(folder)
+        finally:
+            os.close(descriptor)
 
 
 def _whole_files(packing: Packing, files: Iterable[Path]) -> Iterable[Member]:
@@ -220,7 +233,6 @@ def _back_up(database: SqliteDatabase | PostgresDatabase, folder: Path, version:
                 raise StoreError(f"the copy has schema {copied}, not {version}")
         else:
             dump_postgres(database, unfinished)
-        adopt(unfinished, folder)
         target = _next_name(folder, version, suffix)
         sync(unfinished)
         unfinished.replace(target)
@@ -273,10 +285,9 @@ def _next_name(folder: Path, version: str, suffix: str) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """For whoever owns the folder that it is in. Raises `OSError`."""
+    """For its user only. Raises `OSError`."""
     if not folder.is_dir():
         folder.mkdir(mode=0o700)
-        adopt(folder, folder.parent)
 
 
 def sync(path: Path) -> None:

@@ -110,7 +110,8 @@ def _set_aside(path: Path, folder: Path) -> str:
 
 def _copy(source: Path, target: Path) -> None:
     unfinished = Path(f"{target}.part")
-    file = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    unfinished.unlink(missing_ok=True)
+    file = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(file, "wb") as out, source.open("rb") as data:
         shutil.copyfileobj(data, out)
         out.flush()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Protocol
 
 from core.errors import StoreError, StoreLocked
-from core.store.ownership import adopt
 
 LOOKS, LOOK_S = 20, 0.05
 """How often, and how far apart, a lock that somebody holds is tried."""
@@ -75,7 +74,6 @@ def _lock(file: int) -> None:
 def _lock_file(path: Path) -> int:
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        adopt(path, path.parent)
     except OSError as error:
         raise StoreError(f"the lock file {path} can't be opened ({error.strerror})") from error
     try:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import shlex
 import shutil
 import stat
 from pathlib import Path
@@ -17,7 +19,6 @@ from core.store import damage, present
 from core.store.engine import Connection, Database, Store
 from core.store.files import FILES, Files
 from core.store.lock import FileLocks, NoLock, ProcessLock
-from core.store.ownership import adopt
 from core.store.sqlite import SqliteDatabase
 from core.store.tables import MIGRATIONS, SCHEMA
 
@@ -28,6 +29,8 @@ DATABASE_FILE = "frontdesk.db"
 LOCK_FILE = "frontdesk.lock"
 RESTORING = "restoring-"
 """How the folders begin in which a backup is unpacked, in the state directory."""
+COPYING = "copying-"
+"""How those begin in which the database is copied for one."""
 
 _OURS_ON_SQLITE = "SELECT name FROM sqlite_master WHERE type = 'table'"
 _OURS_ON_POSTGRES = "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = current_schema()"
@@ -56,10 +59,25 @@ def open_store(url: str | None, state: Path, *, shared: bool = False) -> Store:
 
 
 def clear_unfinished(state: Path) -> None:
-    """Take away what a restore left that was killed; whoever calls holds the lock. Raises nothing: it may be somebody
-    else's, and is only in the way of the disk."""
-    for folder in state.glob(f"{RESTORING}*"):
+    """Take away what a restore or a backup left that was killed; whoever calls holds the lock. Raises nothing: it may
+    be somebody else's, and is only in the way of the disk."""
+    for folder in (*state.glob(f"{RESTORING}*"), *filter(_is_left, state.glob(f"{COPYING}*"))):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_left(copying: Path) -> bool:
+    """A backup holds the lock of its folder while it is made."""
+    try:
+        descriptor = os.open(copying, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def database_at(url: str | None, state: Path) -> SqliteDatabase | PostgresDatabase:
@@ -167,6 +185,7 @@ def _version_on_sqlite(database: SqliteDatabase, state: Path) -> str | None:
     if not damage.has_content(database.path):
         _create(database.path)
         return None
+    _refuse_foreign(database.path)
     with damage.set_aside_if_damaged(database, state):
         with contextlib.suppress(PermissionError):  # somebody else's file, which we may still use
             database.path.chmod(0o600)
@@ -175,12 +194,17 @@ def _version_on_sqlite(database: SqliteDatabase, state: Path) -> str | None:
             return _version(database, connection, _OURS_ON_SQLITE)
 
 
+def _refuse_foreign(path: Path) -> None:
+    if path.exists() and not os.access(path, os.R_OK | os.W_OK, effective_ids=True):
+        user, name = os.stat(path.parent).st_uid, shlex.quote(str(path))
+        raise StoreError(f"{path} belongs to another user than its folder; type: sudo chown {user} {name}*")
+
+
 def _create(path: Path) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         path.chmod(0o600)
-        adopt(path, path.parent)
     except OSError as error:
         raise ConfigError(f"the database {path} can't be created ({error.strerror})") from error
 

@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from core.errors import StoreCorrupt, StoreError, StoreTooNew
 from core.store import archive, damage
 from core.store.archive import Manifest
-from core.store.backup import FOLDER, Order, back_up, make_folder, run_tool, sync
+from core.store.backup import FOLDER, Order, back_up, make_folder, run_tool, sync, written
 from core.store.engine import Connection
 from core.store.files import FILES
 from core.store.open import RESTORING, clear_unfinished, make_private, version_of
-from core.store.ownership import adopt
 from core.store.postgres import PostgresDatabase
 from core.store.sql import Tx
 from core.store.sqlite import SqliteDatabase
@@ -47,23 +45,33 @@ class Restored(Struct, frozen=True, kw_only=True):
     replaced: Path | None
 
 
-def restore(
-    database: SqliteDatabase | PostgresDatabase, state: Path, source: Path, aside: Order, ready: Callable[[Tx], T]
-) -> tuple[Restored, T]:
-    """Put the backup in `source` in the store's place; blocking.
+class Aside(Struct, frozen=True, kw_only=True):
+    """What is there goes to `STATE/backups` with this `name`, as a backup made by this `order`."""
 
-    What is there goes to `STATE/backups` first: as a backup of its own, or, if it is damaged, as the files that it is;
-    `aside` says with what name (`target` is a name there), time and program. The restored database is brought to our
-    schema, and `ready` is run on it in one transaction, before it becomes the store. Until then nothing has changed.
+    name: str
+    order: Order
+
+
+def restore(
+    database: SqliteDatabase | PostgresDatabase,
+    state: Path,
+    source: IO[bytes],
+    path: Path,
+    aside: Aside,
+    ready: Callable[[Tx], T],
+) -> tuple[Restored, T]:
+    """Put the backup `source`, which is called `path`, in the store's place; blocking.
+
+    What is there is set aside first: as a backup of its own, or, if it is damaged, as the files that it is. The
+    restored database is brought to our schema, and `ready` is run on it in one transaction, before it becomes the
+    store. Until then nothing has changed.
 
     Raises `StoreLocked` while a desk runs, `StoreTooNew`, or another `StoreError`, with words.
     """
     make_private(state)
     with alone(database, state), _work_place(state) as work:
-        manifest = archive.read(source, aside.progress, _into(work))
-        _fits(manifest, database, source)
-        for path in sorted(work.rglob("*")):
-            adopt(path, state)
+        manifest = archive.read(source, path, aside.order.progress, _into(work))
+        _fits(manifest, database, path)
         packed = work / archive.DATABASES[manifest.dialect]
         if isinstance(database, SqliteDatabase):
             done = _make_ready(SqliteDatabase(packed), state, ready)
@@ -134,20 +142,20 @@ def _connect(database: SqliteDatabase | PostgresDatabase) -> Connection:
     return connection
 
 
-def _set_aside(database: SqliteDatabase | PostgresDatabase, state: Path, aside: Order) -> Path | None:
+def _set_aside(database: SqliteDatabase | PostgresDatabase, state: Path, aside: Aside) -> Path | None:
     if isinstance(database, SqliteDatabase) and not damage.has_content(database.path):
         return None
     folder = state / FOLDER
     make_folder(folder)
-    name = _free_name(folder, aside.target.name)
+    name = _free_name(folder, aside.name)
     target = folder / f"{name}.tar"
     try:
         if version_of(database) is None:
             return None
-        back_up(database, state, replace(aside, target=target))
+        with written(target) as out:
+            back_up(database, state, out, aside.order)
     except StoreCorrupt:
         target = _set_aside_as_it_is(database, state, folder / name)
-    adopt(target, state)
     return target
 
 
@@ -167,19 +175,20 @@ def _set_aside_as_it_is(database: SqliteDatabase | PostgresDatabase, state: Path
     for part in (database.path, *(Path(f"{database.path}{log}") for log in _LOGS)):
         with contextlib.suppress(FileNotFoundError):
             shutil.copy2(part, target / part.name)
-            adopt(target / part.name, state)
             sync(target / part.name)
-    if (state / FILES).is_dir():
-        shutil.copytree(state / FILES, target / FILES, copy_function=_linked)
+    for path in state.glob(f"{FILES}/??/" + "[0-9a-f]" * 64):
+        if path.is_file() and not path.is_symlink():
+            (target / FILES / path.parent.name).mkdir(mode=0o700, parents=True, exist_ok=True)
+            _link(path, target / FILES / path.parent.name / path.name)
     sync(target)
     return target
 
 
-def _linked(source: str, target: str) -> None:
+def _link(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except OSError:  # a file system without links
-        shutil.copy2(source, target)
+        shutil.copy2(source, target, follow_symlinks=False)
 
 
 def _add_files(work: Path, state: Path) -> None:
@@ -207,7 +216,6 @@ def _replace(database: SqliteDatabase, packed: Path, state: Path) -> None:
         beside = database.path.with_name(f"{database.path.name}.restoring")
         shutil.copyfile(packed, beside)
         beside.chmod(0o600)
-        adopt(beside, state)
         sync(beside)
         beside.replace(database.path)
     sync(database.path.parent)

@@ -9,21 +9,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from core.store import attachments, checks, conversations, entries, facts, inbox
-from core.store.archive import Manifest
-from core.store.backup import Order, back_up
+from core.store.archive import Manifest, opened, read
+from core.store.backup import Order, back_up, silent, written
 from core.store.enclosures import Enclosed, Enclosure
 from core.store.engine import Store
 from core.store.files import Digest
 from core.store.open import DATABASE_FILE, database_at, open_store
-from core.store.restore import Restored, restore
+from core.store.restore import Aside, Restored, restore
 from core.store.sql import Tx
 from core.store.sqlite_driver import sqlite
 from core.vocabulary import Attachment, FileKind
 from tests.contract.scenes import NOW, arrive, begin, converse, say
 
-MADE = datetime(2026, 3, 2, 12, tzinfo=UTC)
+ORDER = Order(made_at=datetime(2026, 3, 2, 12, tzinfo=UTC), program="1.2.3")
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -36,17 +39,19 @@ class Place:
     def open(self) -> Store:
         return open_store(self.url, self.state)
 
-    def order(self, target: Path, *, force: bool = False) -> Order:
-        return Order(target=target, made_at=MADE, program="1.2.3", force=force)
-
-    def back_up(self, target: Path, *, force: bool = False) -> Manifest:
-        return back_up(database_at(self.url, self.state), self.state, self.order(target, force=force))
+    def back_up(self, target: Path, *, force: bool = False, order: Order = ORDER) -> Manifest:
+        with written(target, force=force) as out:
+            return back_up(database_at(self.url, self.state), self.state, out, order)
 
     def restore(self, source: Path) -> Restored:
-        database = database_at(self.url, self.state)
-        done, said = restore(database, self.state, source, self.order(Path("replaced")), _ready)
+        done, said = self.restore_with(source, _ready)
         assert said == "ready"
         return done
+
+    def restore_with(self, source: Path, ready: Callable[[Tx], T]) -> tuple[Restored, T]:
+        database = database_at(self.url, self.state)
+        with opened(source) as file:
+            return restore(database, self.state, file, source, Aside(name="replaced", order=ORDER), ready)
 
     def fill(self, word: str, data: bytes = b"picture") -> Digest:
         """One conversation in which a word was said and a file is referred to."""
@@ -108,6 +113,12 @@ def _words(tx: Tx) -> list[str]:
     found = [conversations.find(tx, f"telegram/dm/{word}") for word in ("one", "two")]
     sessions = [conversations.get(tx, one).session for one in found if one is not None]
     return [entry.text for one in sessions if one is not None for entry in entries.of_session(tx, one)]
+
+
+def told(path: Path) -> Manifest:
+    """What a backup says is in it."""
+    with opened(path) as file:
+        return read(file, path, silent)
 
 
 def members(path: Path) -> dict[str, bytes]:

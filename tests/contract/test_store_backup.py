@@ -11,12 +11,10 @@ from msgspec.structs import replace
 
 from core.errors import StoreCorrupt, StoreError
 from core.store import facts
-from core.store.archive import MANIFEST, read
-from core.store.backup import back_up, silent
+from core.store.archive import MANIFEST
 from core.store.files import FILES
-from core.store.open import database_at
 from core.store.tables import SCHEMA
-from tests.contract.backups import Place, members, spoil
+from tests.contract.backups import ORDER, Place, members, spoil, told
 
 
 def test_a_backup_holds_database_files_and_manifest_and_is_private(place: Place, tmp_path: Path) -> None:
@@ -28,7 +26,7 @@ def test_a_backup_holds_database_files_and_manifest_and_is_private(place: Place,
     assert (manifest.schema, manifest.made_at, manifest.program) == (SCHEMA, "2026-03-02T12:00:00Z", "1.2.3")
     assert manifest.missing == ()
     assert list(members(target)) == [manifest.database.name, f"files/{digest[:2]}/{digest}", MANIFEST]
-    assert read(target, silent) == manifest
+    assert told(target) == manifest
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 
@@ -51,7 +49,7 @@ def test_a_file_that_is_there_is_replaced_only_by_force(here: Place, tmp_path: P
         here.back_up(target)
     assert target.read_text() == "mine"
     here.back_up(target, force=True)
-    assert read(target, silent).schema == SCHEMA
+    assert told(target).schema == SCHEMA
 
 
 def test_a_file_that_appears_meanwhile_is_not_replaced(here: Place, tmp_path: Path) -> None:
@@ -61,9 +59,8 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(here: Place, tmp_path: Pa
     def appear(step: str, done: int, total: int) -> None:
         target.write_text("mine")
 
-    order = replace(here.order(target), progress=appear)
     with pytest.raises(StoreError, match="there already"):
-        back_up(database_at(None, here.state), here.state, order)
+        here.back_up(target, order=replace(ORDER, progress=appear))
     assert target.read_text() == "mine"
 
 
@@ -125,11 +122,10 @@ def test_postgresql_without_its_programs_is_said(
 
 def test_progress_is_told_to_the_end(here: Place, tmp_path: Path) -> None:
     here.fill("one", b"x" * 3_000_000)
-    told: list[tuple[str, int, int]] = []
-    order = replace(here.order(tmp_path / "one.tar"), progress=lambda *step: told.append(step))
-    back_up(database_at(None, here.state), here.state, order)
+    steps: list[tuple[str, int, int]] = []
+    here.back_up(tmp_path / "one.tar", order=replace(ORDER, progress=lambda *step: steps.append(step)))
     for step in ("packing", "reading"):
-        done = [(at, total) for name, at, total in told if name == step]
+        done = [(at, total) for name, at, total in steps if name == step]
         assert done == sorted(done)
         assert done[-1][0] >= 3_000_000
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from core.errors import StoreError, StoreLocked, StoreTooNew
-from core.store import backup, facts
+from core.store import facts
 from core.store.archive import MANIFEST
 from core.store.files import FILES
-from core.store.open import DATABASE_FILE, database_at
-from core.store.restore import restore
+from core.store.open import DATABASE_FILE
 from core.store.sql import Tx
 from core.store.sqlite_driver import sqlite
 from core.store.tables import SCHEMA
@@ -208,34 +206,5 @@ def test_where_the_restored_store_can_not_be_made_ready_nothing_has_changed(here
         raise StoreError("it can't be made ready")
 
     with pytest.raises(StoreError, match="can't be made ready"):
-        restore(
-            database_at(None, here.state), here.state, tmp_path / "one.tar", here.order(Path("replaced")), breaks
-        )  # fmt: skip
+        here.restore_with(tmp_path / "one.tar", breaks)
     assert here.words() == ["one", "two"]
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away: run the tests as root to see this one")
-def test_what_root_restores_belongs_to_the_owner_of_the_state_directory(here: Place, tmp_path: Path) -> None:
-    here.fill("one")
-    here.back_up(tmp_path / "one.tar")
-    somebody = 61_234
-    for path in (here.state, *here.state.rglob("*")):
-        os.chown(path, somebody, somebody)
-    (here.state / "frontdesk.lock").unlink()
-    here.restore(tmp_path / "one.tar")
-    strangers = [path for path in (here.state, *here.state.rglob("*")) if path.stat().st_uid != somebody]
-    assert strangers == []
-    assert (here.state / "backups" / "replaced.tar").stat().st_gid == somebody
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away: run the tests as root to see this one")
-def test_what_root_does_to_a_stopped_store_leaves_it_to_its_owner(here: Place) -> None:
-    here.fill("one")
-    somebody = 61_234
-    for path in (here.state, *here.state.rglob("*")):
-        os.chown(path, somebody, somebody)
-    (here.state / "frontdesk.lock").unlink()
-    database = database_at(None, here.state)
-    backup.before_upgrade(database, here.state, SCHEMA)
-    assert here.words() == ["one"]
-    assert [path for path in here.state.rglob("*") if path.stat().st_uid != somebody] == []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.desk import AGENTS, CONFIG, DROPINS, LINK, SECRETS, STATE, Desk
+from tests.service.desk import AGENTS, CONFIG, DROPINS, SECRETS, STATE, Desk
 from tests.service.fitness import obstacle
 from tests.service.image import ROOT, fresh_root, one_run_at_a_time
 from tests.service.machine import Machine, booted
@@ -61,6 +61,6 @@ def _forget(desk: Desk) -> None:
     desk.systemctl("stop", "frontdesk", check=False)
     desk.systemctl("reset-failed", "frontdesk", check=False)
     desk.machine.run("umount", STATE, check=False)
-    desk.machine.run("sh", "-c", f"rm -rf {STATE} {LINK} {DROPINS} {CONFIG} {SECRETS}/*")
+    desk.machine.run("sh", "-c", f"rm -rf {STATE} {DROPINS} {CONFIG} {SECRETS}/*")
     desk.systemctl("daemon-reload")
     desk.mark = desk.machine.journal_end()

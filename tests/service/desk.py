@@ -16,10 +16,7 @@ from tests.service.machine import Entry, Machine
 CONFIG: Final = "/etc/frontdesk/frontdesk.toml"
 SECRETS: Final = "/etc/frontdesk/secrets"
 DROPINS: Final = "/etc/systemd/system/frontdesk.service.d"
-STATE: Final = "/var/lib/private/frontdesk"
-"""Where a service without a lasting user keeps it."""
-LINK: Final = "/var/lib/frontdesk"
-"""Leads there."""
+STATE: Final = "/var/lib/frontdesk"
 AGENTS: Final = "/srv/agents"
 OPEN: Final = '[access]\ndirect = "open"\n[session.reset]\nmode = "none"\n'
 OFFLINE: Final = '[agents.default]\nbackend = "offline"\n'

@@ -85,3 +85,18 @@ def test_a_store_of_the_first_version_is_brought_up_by_the_start_and_kept_beside
     assert desk.call("db", "upgrade", check=False).returncode == 1  # not beside the desk that runs
     assert desk.call("db", "verify").returncode == 0
     assert desk.restarts == 0
+
+
+def test_a_state_from_when_the_user_was_one_of_the_moment_is_moved_to_its_place(desk: Desk, tmp_path: Path) -> None:
+    """As systemd keeps it for `DynamicUser=`, and while the service is stopped."""
+    put(tmp_path / "state")
+    private = "/var/lib/private/frontdesk"
+    desk.machine.run("mkdir", "-p", "-m", "0700", private)
+    shutil.copy(tmp_path / "state" / DATABASE_FILE, desk.machine.path(f"{private}/{DATABASE_FILE}"))
+    desk.machine.run("chown", "-R", "62000:62000", private)
+    desk.machine.run("ln", "-s", "private/frontdesk", STATE)
+    desk.make("install-service")
+    assert not desk.machine.path(STATE).is_symlink()
+    assert sessions(desk)
+    owner = desk.machine.run("id", "-u", "frontdesk").stdout.strip()
+    assert {str(path.stat().st_uid) for path in desk.machine.path(STATE).rglob("*")} == {owner}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.service.desk import CONFIG, OFFLINE, SECRETS, STATE, Desk
+from tests.service.desk import CONFIG, DROPINS, OFFLINE, SECRETS, STATE, Desk
 
 CURRENT = "/opt/frontdesk/.venv"
 COMMAND = "/usr/local/bin/frontdesk"
@@ -133,7 +133,7 @@ def test_uninstalling_leaves_config_secrets_and_conversations_and_may_be_repeate
     assert "Stopped and disabled the service." in said
     assert "there was nothing to remove" in again
     for words in (said, again):
-        assert f"sudo rm -rf /etc/frontdesk /etc/systemd/system/frontdesk.service.d /var/lib/frontdesk {STATE}" in words
+        assert f"sudo rm -rf /etc/frontdesk {DROPINS} {STATE}; sudo userdel frontdesk" in words
     for gone in ("/opt/frontdesk", UNIT, COMMAND):
         assert not desk.machine.path(gone).exists()
     for kept in (CONFIG, f"{SECRETS}/telegram", f"{STATE}/frontdesk.db"):

@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.store.archive import Manifest
-from core.store.backup import Order, back_up
 from core.store.checks import check, survey
 from core.store.open import DATABASE_FILE, database_at, open_store, version_of
-from core.store.restore import restore
 from core.store.sqlite_driver import sqlite
 from core.store.tables import SCHEMA
 from core.store.upkeep import bring_up
-from tests.contract.backups import MADE
+from tests.contract.backups import Place
 from tests.crash.daemon import Daemon
 from tests.fakes.telegram import ThreadedTelegramServer
 from tests.wire.daemon_world import CALM, OFFLINE, person, telegram_bot
@@ -69,20 +66,13 @@ def test_bringing_it_up_keeps_everything_and_leaves_a_copy(state: Path) -> None:
         store.close()
 
 
-def old_backup(state: Path, target: Path) -> Manifest:
-    order = Order(target=target, made_at=MADE, program="0.1.0")
-    return back_up(database_at(None, state), state, order)
-
-
 def test_a_backup_of_it_is_made_and_restored_at_the_present_schema(state: Path, tmp_path: Path) -> None:
-    assert old_backup(state, tmp_path / "old.tar").schema == "0001"
+    assert Place(None, state).back_up(tmp_path / "old.tar").schema == "0001"
     assert version_of(database_at(None, state)) == "0001"
-    other = tmp_path / "other"
-    database = database_at(None, other)
-    order = Order(target=Path("replaced"), made_at=MADE, program="x")
-    restore(database, other, tmp_path / "old.tar", order, check)
-    assert version_of(database) == SCHEMA
-    assert ask(other, _ENTRIES) == ask(state, _ENTRIES)
+    other = Place(None, tmp_path / "other")
+    other.restore_with(tmp_path / "old.tar", check)
+    assert version_of(database_at(None, other.state)) == SCHEMA
+    assert ask(other.state, _ENTRIES) == ask(state, _ENTRIES)
 
 
 @pytest.mark.parametrize("how", ["upgraded first", "by the start itself"])

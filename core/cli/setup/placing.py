@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from core.store.ownership import adopt
-
 SECRET: Final = 0o600
 _FOLDER: Final = 0o700
 _OPEN_FOLDER: Final = 0o755
@@ -81,7 +79,14 @@ def _make(folder: Path, mode: int, undo: ExitStack) -> None:
     _make(folder.parent, mode, undo)
     folder.mkdir(mode=mode)
     undo.callback(folder.rmdir)
-    adopt(folder, folder.parent)
+    _give(folder, folder.parent)
+
+
+def _give(path: Path, like: Path) -> None:
+    """What root has just made in somebody's folder is theirs. Raises `OSError`."""
+    if os.geteuid() == 0:
+        owner = like.stat()
+        os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def _written(file: File, undo: ExitStack) -> Path:
@@ -94,7 +99,7 @@ def _written(file: File, undo: ExitStack) -> Path:
         stream.flush()
         os.fsync(descriptor)
     temporary.chmod(file.mode)
-    adopt(temporary, file.path.parent)
+    _give(temporary, file.path.parent)
     return temporary
 
 
