@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator
+from typing import ClassVar
 
 import httpx
 import pytest
@@ -22,7 +23,7 @@ PLATFORM = "/telegram/telegram"
 class Bot:
     """What platforms call: it knows by itself who asks."""
 
-    asgi = {PLATFORM: Echo()}
+    asgi: ClassVar = {PLATFORM: Echo()}
 
 
 async def asked(address: str, host: str | None, path: str = "/") -> int:

@@ -61,10 +61,13 @@ async def test_s17_more_slow_clients_than_there_is_room_for_shut_nobody_out(
     said: bytes, settings: Mapping[str, object]
 ) -> None:
     """As many as a real attack takes, all of one address, which behind a proxy is that of everybody."""
-    async with up(Patient(), **settings) as (_, address), crowd(address, web.MOST_CONNECTIONS + 8, said):
-        async with httpx.AsyncClient(timeout=PATIENCE_S, trust_env=False) as client:
-            for _ in range(20):
-                assert (await client.get(f"http://{address}/livez", headers={"connection": "close"})).status_code == 200
+    async with (
+        up(Patient(), **settings) as (_, address),
+        crowd(address, web.MOST_CONNECTIONS + 8, said),
+        httpx.AsyncClient(timeout=PATIENCE_S, trust_env=False, headers={"connection": "close"}) as client,
+    ):
+        for _ in range(20):
+            assert (await client.get(f"http://{address}/livez")).status_code == 200
 
 
 async def test_s17_a_request_that_is_being_answered_is_not_cut_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,11 +160,11 @@ async def test_s17_an_answer_that_nobody_takes_ends_its_connection(monkeypatch: 
 
     site = Much()
     async with up(site) as (listener, address):
-        reader, writer = await connect(address)
+        _, writer = await connect(address)
         writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await site.asked.wait()
         assert listener._server is not None
         async with asyncio.timeout(PATIENCE_S):
-            while listener._server.server_state.connections:
+            while listener._server.server_state.connections:  # noqa: ASYNC110  # nobody tells of it
                 await asyncio.sleep(0.01)
         writer.close()
