@@ -32,6 +32,7 @@ from config.speech import SpeechSettings
 from config.values import (
     Addresses,
     Count,
+    HostNames,
     Hours,
     Identities,
     Minutes,
@@ -93,6 +94,8 @@ class ListenSettings(Part):
     """Whether the client's address and scheme are those that a trusted proxy names (X-Forwarded-For and -Proto)."""
     trusted_proxies: Addresses = ()
     """Addresses, networks or "*" for whoever connects; none: a proxy on this machine."""
+    hosts: HostNames = ()
+    """Names besides this machine's own under which the pages may be asked for; addresses always may."""
 
 
 class NetworkSettings(Part):

@@ -24,6 +24,7 @@ _SNOWFLAKE: Final = re.compile(r"[1-9][0-9]{0,19}\Z")
 _CHANNEL: Final = re.compile(r"[CGT][A-Z0-9]{2,}\Z")
 _FACTORY: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*\Z")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9:_-]+\Z")
+_HOST_NAME: Final = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?\Z")
 _TEXT_LIMIT_BYTES: Final = 1024 * 1024
 _YEAR_S: Final = 366 * 86_400
 # `person/ID` is the session key of a linked person, so no bot may be called that.
@@ -222,6 +223,12 @@ def _address(address: str) -> str:
     return address
 
 
+def _host_name(name: str) -> str:
+    if not _HOST_NAME.match(name):
+        raise wrong(f"{name} is no name of a host", 'write it without scheme, port and path, as in "desk.example.com"')
+    return name
+
+
 def _bot_token(token: Secret) -> Secret:
     if not _TOKEN.match(token.reveal()):
         raise wrong("is no bot token", "copy it again from https://t.me/BotFather, as in 123456:ABC-def")
@@ -259,3 +266,4 @@ SocketRoot = Annotated[str, AfterValidator(_socket_root)]
 PublicRoot = Annotated[str, AfterValidator(_public_root)]
 Emoji = Annotated[str, AfterValidator(_emoji)]
 Addresses = Annotated[tuple[Annotated[str, AfterValidator(_address)], ...], BeforeValidator(listed)]
+HostNames = Annotated[tuple[Annotated[str, AfterValidator(_host_name)], ...], BeforeValidator(listed)]

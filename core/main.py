@@ -29,6 +29,7 @@ from core.reload import Reading, Reload, Staff
 from core.service import logs
 from core.service.garbage import Garbage
 from core.service.logs import Logs
+from core.service.memory_guard import guard_memory
 from core.service.notices import Notices
 from core.service.notify import Notifier
 from core.service.schedule import WATCH_S, Chores, Schedule
@@ -81,6 +82,7 @@ async def serve(loaded: Loaded, signals: Signals, *, stdin: bool, wiring: Wiring
     Raises `ConfigError` and `StoreError` with words that say what to do.
     """
     gc.disable()  # a collection over the imports' objects costs more than the start itself
+    guard_memory()
     level = "WARNING" if stdin else "INFO"  # a person's screen is for answers
     logbook = logs.set_up(loaded.settings.secrets, level=level, journal=loaded.manager.journal)
     async with AsyncExitStack() as stack:

@@ -79,6 +79,11 @@ def arrival_of(offer: Offer, message: Message, identity: str | None) -> Arrival:
     )
 
 
+def nameless(arrival: Arrival) -> Arrival:
+    """What is kept of an event that is not for us: that it came, and where."""
+    return replace(arrival, identity=None, name="")
+
+
 def _lane(text: str, kind: ChatKind) -> tuple[Lane, str | None]:
     """An unknown command is named as such in direct chats; in groups it is left to the agent."""
     parsed = parse(text)

@@ -22,7 +22,11 @@ PICTURE = "binary"
 
 def _name(name: str) -> str:
     """In one line, without what would end a mark of ours."""
-    return plain_line(name.replace("[", "(").replace("]", ")"), NAME_LIMIT)
+    return plain_line(_unbracketed(name), NAME_LIMIT)
+
+
+def _unbracketed(text: str) -> str:
+    return text.replace("[", "(").replace("]", ")")
 
 
 def is_empty(row: Waiting) -> bool:
@@ -44,7 +48,7 @@ def refers_to(row: Waiting) -> str:
     """What we said ourselves and the message answers, in one line; "" for nothing. It is in the conversation already,
     and no part of what the person said."""
     quote = row.enclosed.quote
-    return plain_line(quote.text, OWN_CHARS) if quote is not None and quote.own else ""
+    return plain_line(_unbracketed(quote.text), OWN_CHARS) if quote is not None and quote.own else ""
 
 
 def _quoted(quote: Quote) -> str:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from core.delivery.split import is_blank
 from core.desk import gate, keys, moving, offering, pressing
-from core.desk.arrivals import Offer, arrival_of, bare_of, message_key, ref_of
+from core.desk.arrivals import Offer, arrival_of, bare_of, message_key, nameless, ref_of
 from core.desk.coalesce import Ref
 from core.desk.coalesce import ref_of as stored_ref
 from core.desk.gate import Decision, Drop, Pass, Stranger
@@ -115,7 +115,7 @@ class Intake:
         arrival = arrival_of(offer, message, identity)
         match decision:
             case Drop(reason=reason):
-                return self._drop(arrival, Fate.IGNORED, reason)
+                return self._drop(nameless(arrival), Fate.IGNORED, reason)
             case Stranger():
                 return self._stranger(offer, message, arrival)
             case Pass(role=granted):
@@ -202,7 +202,7 @@ class Intake:
         if isinstance(decision, Pass) and identity is not None:
             found = pressing.meaning(self._tx, press, identity, decision.role, self._now)
         if not isinstance(decision, Pass) or found is None or not buttons.use(self._tx, found.question, self._now):
-            return self._press_expired(press, bare)
+            return self._press_expired(press, bare if isinstance(decision, Pass) else nameless(bare))
         self.pressed.append(Pressed(press=press, said="pressed", over=True))
         order = pressing.ordered(found)
         if order is None:

@@ -11,7 +11,7 @@ import errno
 import gc
 import os
 import socket
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -21,6 +21,7 @@ from msgspec import Struct
 from config.settings import ListenSettings
 from core.backoff import backoff_s
 from core.ports import AsgiApp, Bot, Clock, Random, ServesHttp
+from core.service.hosts import OwnNames
 
 if TYPE_CHECKING:
     from core.service.web import Server
@@ -64,6 +65,8 @@ class Listener:
         self._clock = clock
         self._random = random
         self._mounted: dict[str, AsgiApp] = {}
+        self._platforms: set[str] = set()
+        """Prefixes that platforms call: their bots verify each request."""
         self._begun = asyncio.Event()
         self._moved = asyncio.Event()
         self._server: Server | None = None
@@ -80,12 +83,14 @@ class Listener:
     def unmount(self, prefix: str) -> None:
         """Serve nothing there any more; requests that run end as they began."""
         self._mounted.pop(prefix, None)
+        self._platforms.discard(prefix)
 
     def open_to(self, bot: Bot) -> None:
         """Serve what a bot has to be reached by."""
         if isinstance(bot, ServesHttp):
             for prefix, app in bot.asgi.items():
                 self.mount(prefix, app)
+                self._platforms.add(prefix)
 
     def close_to(self, bot: Bot) -> None:
         """The bot has left."""
@@ -144,10 +149,14 @@ class Listener:
         if settings is not self._settings:
             _close(sockets)
             return
-        self._server = Server(app, settings)
+        self._server = Server(OwnNames(app, settings, self._verifies), settings)
         self._say("up", port=int(sockets[0].getsockname()[1]))
         log.info("listening", address=self.status.address)
         await self._server.serve(sockets=list(sockets))
+
+    def _verifies(self, path: str) -> bool:
+        prefix = mounted_at(path, self._mounted)
+        return prefix in self._platforms and prefix != ""  # below "" are the pages, too
 
     def _wait_for_address(self, error: OSError) -> None:
         detail = _why(error, self._settings)
@@ -175,6 +184,11 @@ class Listener:
     def _say(self, state: State, detail: str = "", *, port: int | None = None) -> None:
         address = _shown(self._settings.host, self._settings.port if port is None else port)
         self.status = ListenerStatus(address=address, state=state, detail=detail)
+
+
+def mounted_at(path: str, mounted: Iterable[str]) -> str | None:
+    """The prefix of the application that is asked: the longest that fits."""
+    return max((one for one in mounted if path == one or path.startswith(f"{one}/")), key=len, default=None)
 
 
 async def bind(host: str, port: int) -> list[socket.socket]:

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from core.ports import AsgiApp
+from core.service.listener import mounted_at
 from core.service.metrics import Metrics
 from core.service.readiness import Readiness
 
@@ -62,12 +63,10 @@ class _Elsewhere:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         root, path = scope.get("root_path", ""), scope["path"]
-        below = path.removeprefix(root)
-        prefixes = [one for one in self._mounted if below == one or below.startswith(f"{one}/")]
-        if not prefixes:
+        prefix = mounted_at(path.removeprefix(root), self._mounted)
+        if prefix is None:
             await self._otherwise(scope, receive, send)
             return
-        prefix = max(prefixes, key=len)
         app = cast("ASGIApp", self._mounted[prefix])
         await app({**scope, "root_path": root + prefix}, receive, send)
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import socket
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
 import uvicorn
 import uvicorn.lifespan.off  # else it would be imported by name, on the main loop
+from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from config.settings import ListenSettings
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
 
 MOST_CONNECTIONS = 512
-"""Half of the files that a process may have open by default; more are cut as they come."""
+"""Half of the files that a process may have open by default. A new one beyond them takes the place of one that waits
+for its client."""
 REQUEST_S = 10.0
 """From its first byte on, or from the connection on, a request's head must be here within so long; and an answer must
 be taken within so long after the connection was given up."""
@@ -29,21 +33,27 @@ KEEP_ALIVE_S = 15
 END_S = 0.3
 """What is being answered when the daemon ends has so long."""
 TICK_S = 1.0
+REFUSALS = frozenset({400, 401, 403, 408, 413, 415, 421})
+"""Who gets one of these has to connect anew."""
 OWN_PROXY = ("127.0.0.1", "::1")
 """Whom `behind_proxy` trusts where nobody is named: a proxy on this machine."""
 
 
+_NUMBERS = itertools.count()
+
+
 class Connection(H11Protocol):
-    """A client that sends slowly, or nothing, or takes nothing is cut."""
+    """A client that sends slowly, or nothing, or takes nothing is cut; where there are too many, the first of these."""
 
     _late: asyncio.TimerHandle | None = None
+    _waits_since = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._waits_since = next(_NUMBERS)
+        self._expect_request()
         if len(self.connections) > MOST_CONNECTIONS:
-            transport.abort()
-        else:
-            self._expect_request()
+            self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect_nothing()
@@ -56,6 +66,31 @@ class Connection(H11Protocol):
             self._expect_nothing()
         else:
             self._expect_request()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._waits_since = next(_NUMBERS)
+        if self.transport.is_closing():  # its answer may never be taken
+            self._expect_request()
+
+    def _make_room(self) -> None:
+        """Cut the one that has waited longest for its client, of the address that has the most connections. Behind a
+        proxy all have one address: a request that comes whole is still served before those that don't."""
+        here = [one for one in cast("set[Connection]", self.connections) if not one.transport.is_closing()]
+        if len(here) > MOST_CONNECTIONS:
+            of = Counter(one._peer for one in here)
+            idle = (one for one in here if one._waits_for_client)
+            max(idle, key=lambda one: (of[one._peer], -one._waits_since), default=self).transport.abort()
+
+    @property
+    def _peer(self) -> str:
+        return self.client[0] if self.client is not None else ""
+
+    @property
+    def _waits_for_client(self) -> bool:
+        """For its request, the rest of it, or that the answer is taken."""
+        cycle = cast("RequestResponseCycle | None", self.cycle)
+        return cycle is None or cycle.response_complete or cycle.more_body or self.flow.write_paused
 
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
@@ -71,15 +106,36 @@ class Connection(H11Protocol):
             self._late = None
 
 
-class _Cuttable:
-    """An application whose requests may be cancelled: uvicorn would log that as a fault of theirs."""
+class _Requests:
+    """An application whose requests may be cancelled: uvicorn would log that as a fault of theirs. A connection is
+    closed after an answer that refuses its client, or that was given before the request had come whole."""
 
     def __init__(self, app: AsgiApp) -> None:
         self._app = app
 
     async def __call__(self, scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
+        whole = not _has_body(scope)
+
+        async def hear() -> AsgiMessage:
+            nonlocal whole
+            message = await receive()
+            whole = whole or not message.get("more_body")
+            return message
+
+        async def say(message: AsgiMessage) -> None:
+            if message["type"] == "http.response.start" and (not whole or message["status"] in REFUSALS):
+                headers = message.get("headers", ())
+                message = {**message, "headers": [*(headers if isinstance(headers, Iterable) else ()), CLOSE_HEADER]}
+            await send(message)
+
         with contextlib.suppress(asyncio.CancelledError):
-            await self._app(scope, receive, send)
+            await self._app(scope, hear, say)
+
+
+def _has_body(scope: AsgiMessage) -> bool:
+    headers = scope["headers"]
+    pairs = headers if isinstance(headers, Iterable) else ()
+    return any(name == b"transfer-encoding" or (name == b"content-length" and value != b"0") for name, value in pairs)
 
 
 class Server(uvicorn.Server):
@@ -88,7 +144,7 @@ class Server(uvicorn.Server):
     def __init__(self, app: AsgiApp, settings: ListenSettings) -> None:
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # below are clients' faults, and how it starts
         config = uvicorn.Config(
-            cast("ASGI3Application", _Cuttable(app)),
+            cast("ASGI3Application", _Requests(app)),
             http=Connection,
             ws="none",
             loop="none",

@@ -22,6 +22,8 @@ from core.store.tables import sessions as sessions_table
 
 INBOX_KEPT = timedelta(days=8)
 """After a row got its fate. Longer than any platform redelivers: until then its id tells a repeated event."""
+IGNORED_KEPT = timedelta(days=1)
+"""A row of what was not for us, so that `explain` can say why. What comes again later is dropped again."""
 DELIVERIES_KEPT = timedelta(days=8)
 TEXTS_KEPT = timedelta(days=1)
 """What was said in a delivery that was sent, for `/again`."""
@@ -104,18 +106,31 @@ def _remove(tx: Tx, session: SessionId) -> None:
         tx.run(sql, session=session)
 
 
-async def remove_files(store: Store, digests: Iterable[Digest], now: datetime) -> None:
-    """Take files away that no session has any more, but those that somebody kept a moment ago and is about to refer
-    to: these are a chore's. Raises `StoreError`."""
+async def remove_files(
+    store: Store, digests: Iterable[Digest], now: datetime, rest: timedelta = FILE_REST
+) -> list[Digest]:
+    """Take files away that no session has any more. Left and returned are those that somebody kept less than `rest` ago
+    and may be about to refer to: these are a chore's. Raises `StoreError`."""
+    young = []
     for digest in digests:
         at = await asyncio.to_thread(store.files.kept_at, digest)
-        if at is not None and now - at > FILE_REST and not await store.read(lambda tx: is_needed(tx, digest)):  # noqa: B023  # run at once
+        if at is None or await store.read(lambda tx: is_needed(tx, digest)):  # noqa: B023  # run at once
+            continue
+        if now - at > rest:
             await asyncio.to_thread(store.files.remove, digest)
+        else:
+            young.append(digest)
+    return young
 
 
 def forget_inbox(tx: Tx, now: datetime, most: int) -> int:
     """Rows that were done with eight days ago; how many went."""
     return inbox.forget(tx, now - INBOX_KEPT, most)
+
+
+def forget_ignored(tx: Tx, now: datetime, most: int) -> int:
+    """Rows of what was not for us a day ago; at how many it looked."""
+    return inbox.forget_ignored(tx, now - IGNORED_KEPT, most)
 
 
 def forget_deliveries(tx: Tx, now: datetime, most: int) -> int:
@@ -158,6 +173,7 @@ FORGETTING = (
     forget_pairings,
     forget_consents,
     forget_buttons,
+    forget_ignored,
 )
 """Each is one unit of work: `(tx, now, most) -> how many rows it touched`; as many as `most` means that there is more.
 In this order: a kept answer holds on to its inbox row."""

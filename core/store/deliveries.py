@@ -190,7 +190,7 @@ def from_row(row: Row) -> Posted:
         not_before=row.time_or_none("not_before"),
         created_at=row.time("created_at"),
         buttons=_buttons(row.text_or_none("buttons")),
-        files=_files(row.text_or_none("files")),
+        files=files_of(row.text_or_none("files")),
         doubtful=message == "",
         alone=UserId(alone) if (alone := row.text_or_none("alone")) is not None else None,
     )
@@ -200,7 +200,7 @@ def _buttons(kept: str | None) -> tuple[Button, ...]:
     return () if kept is None else tuple(Button(**one) for one in json.loads(kept))
 
 
-def _files(kept: str | None) -> tuple[SentFile, ...]:
+def files_of(kept: str | None) -> tuple[SentFile, ...]:
     listed = json.loads(kept) if kept is not None else ()
     return tuple(SentFile(**{**one, "kind": kind_named(one["kind"])}) for one in listed)
 

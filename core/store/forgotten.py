@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from msgspec import Struct
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import delete, func, or_, select, union_all, update
 
 from core.people.access import user_of
-from core.store import facts
-from core.store.conversations import ConversationId, SessionId
+from core.store import attachments, facts
+from core.store import deliveries as deliveries_
+from core.store.conversations import ConversationId, SessionId, lock
+from core.store.files import Digest
 from core.store.sql import Row, Sql, Tx, count, from_us, integer, text, to_us
 from core.store.tables import (
     buttons,
     consents,
+    conversations,
     deliveries,
     identities,
     inbox,
+    keys,
     pairings,
     participants,
     people,
@@ -36,12 +40,16 @@ OPEN = ("running", "suspended")
 
 
 class Mark(Struct, frozen=True, kw_only=True):
-    """One person that is being forgotten: all of before `at`; `row` is the command's. `conversations`: their own."""
+    """One person that is being forgotten: all of before `at`; `row` is the command's. `conversations`: their own.
+    `files`: what is still to be taken away, as far as nobody else has it. `nameless`: no row tells any more who it was,
+    but for what leads to their own conversations."""
 
     identities: tuple[str, ...]
     at: datetime
     row: RowId
     conversations: tuple[ConversationId, ...]
+    files: tuple[Digest, ...] = ()
+    nameless: bool = False
 
 
 class Own(Struct, frozen=True, kw_only=True):
@@ -159,6 +167,32 @@ _NOT_ALONE = Sql(
 )  # fmt: skip
 
 
+_theirs = (_d.files.isnot(None), _d.created_at <= integer("at"))
+_FILES_OF_TURNS = Sql(
+    select(_d.files).where(*_theirs, _d.turn_id.in_(select(_t.id).where(_t.session_id == text("session"))))
+)
+_FILES_SENT = Sql(
+    select(_d.files).where(
+        *_theirs, _d.id > integer("after"), _d.id <= integer("upto"), _d.conversation_id == integer("conversation")
+    )
+)
+_c = conversations.c
+_IN_USE = Sql(
+    select(func.count()).select_from(
+        union_all(
+            select(_s.id).where(_s.conversation_id == integer("conversation")),
+            select(_i.lane).where(_i.state != "done", _i.conversation_id == integer("conversation")),
+        ).subquery()
+    )
+)  # fmt: skip
+_NO_KEYS = Sql(delete(keys).where(keys.c.conversation_id == integer("conversation")))
+_NOWHERE = Sql(
+    update(conversations)
+    .where(_c.id == integer("row"))
+    .values(chat="", thread=None, told=None, agent=None, model=None)
+)  # fmt: skip
+
+
 class TookPart(Struct, frozen=True, kw_only=True):
     """The sessions of a person: those that are theirs alone, and how many they share with others."""
 
@@ -213,8 +247,12 @@ def was_asked(tx: Tx, question: Question) -> bool:
 
 
 def mark(tx: Tx, one: Mark) -> None:
-    """Begin to forget somebody; whatever becomes of this process, it is carried on with."""
-    told = {"at": to_us(one.at), "identities": list(one.identities), "conversations": list(one.conversations)}
+    """Begin to forget somebody, or write down how far it has come; whatever becomes of this process, it is carried on
+    with."""
+    told = {
+        "at": to_us(one.at), "identities": list(one.identities), "conversations": list(one.conversations),
+        "files": list(one.files), "nameless": one.nameless,
+    }  # fmt: skip
     facts.put(tx, f"{MARK}{one.row}", json.dumps(told))
 
 
@@ -229,6 +267,8 @@ def _mark(row: str, told: str) -> Mark:
         at=from_us(value["at"]),
         row=RowId(int(row)),
         conversations=tuple(map(ConversationId, value["conversations"])),
+        files=tuple(map(Digest, value.get("files", ()))),
+        nameless=value.get("nameless", False),
     )
 
 
@@ -274,10 +314,43 @@ def ends(tx: Tx) -> tuple[int, int]:
     return tx.number(_LAST_ROW), tx.number(_LAST_PART)
 
 
-def blank(tx: Tx, one: Mark, after: int) -> None:
-    """Of a page of inbox rows and of deliveries behind that id: who sent it, and what they were told alone."""
+def blank(tx: Tx, one: Mark, after: int) -> set[Digest]:
+    """Of a page of inbox rows and of deliveries behind that id: who sent it, and what they were told alone. The files
+    that went to their own conversations."""
+    found = set[Digest]()
     for identity in one.identities:
         tx.run(_NO_NAME, after=after, upto=after + PAGE, who=identity, at=to_us(one.at))
         tx.run(_NOT_ALONE, after=after, upto=after + PAGE, who=user_of(identity), at=to_us(one.at))
     for conversation in one.conversations:
-        tx.run(_NO_TEXT, after=after, upto=after + PAGE, conversation=conversation, at=to_us(one.at))
+        page = {"after": after, "upto": after + PAGE, "conversation": conversation, "at": to_us(one.at)}
+        found |= _digests(tx.all(_FILES_SENT, **page))
+        tx.run(_NO_TEXT, **page)
+    return found
+
+
+def files_of(tx: Tx, one: Mark, session: SessionId) -> set[Digest]:
+    """What a session refers to, and what its turns sent."""
+    return {
+        *attachments.of_session(tx, session), *_digests(tx.all(_FILES_OF_TURNS, session=session, at=to_us(one.at)))
+    }  # fmt: skip
+
+
+def _digests(rows: Iterable[Row]) -> set[Digest]:
+    return {file.digest for row in rows for file in deliveries_.files_of(row.text_or_none("files"))}
+
+
+def leave_conversations(tx: Tx, one: Mark) -> bool:
+    """Nothing leads to their own conversations any more, and these tell of no chat. False where something still has to
+    be sent; one in which somebody has said something since is another's, or theirs anew."""
+    left = [_leave(tx, conversation) for conversation in one.conversations]
+    return all(left)
+
+
+def _leave(tx: Tx, conversation: ConversationId) -> bool:
+    lock(tx, conversation)
+    if deliveries_.unsent_in(tx, conversation):
+        return False
+    if not tx.number(_IN_USE, conversation=conversation):
+        tx.run(_NO_KEYS, conversation=conversation)
+        tx.run(_NOWHERE, row=conversation)
+    return True

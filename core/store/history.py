@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from core.people.names import NAME_LIMIT, plain_line
 from core.store.entries import Entry, Json, Kind
@@ -14,6 +17,11 @@ EXPIRED = "Not allowed: nobody answered in time, so this call was not made."
 DENIED = "Denied: the person does not want this call to be made."
 FAILED = "Not known: the turn failed before this call's result was there."
 STOPPED = "Stopped by the person before the result was known."
+_BRACKETS = "[［﹇"
+"""What Unicode's compatibility forms (NFKC) make a square bracket of."""
+_MARK = re.compile(r"\[(\d{4}-?\d\d|contentof|endof)", re.IGNORECASE)
+"""How a mark of `render`'s begins, without its spaces."""
+_MARK_CHARS = 12
 
 
 def mark_target(mark: Entry) -> int:
@@ -95,19 +103,36 @@ def last_user(log: Sequence[Entry], back: int = 1) -> Entry | None:
 
 
 def render(entry: Entry) -> str:
-    """A user's entry as the model reads it: the stored line of time and sender, then the text, byte for byte, and what
-    stands in files that came with it."""
+    """A user's entry as the model reads it: the stored line of time and sender, then the text, and what stands in files
+    that came with it. Every line that a person wrote and that looks like one of these marks has a backslash before it:
+    nobody else's words can be put into a message."""
     line, files = entry.data.get("line"), entry.data.get("files")
-    said = f"{line}\n{entry.text}" if isinstance(line, str) and line else entry.text
+    text = without_marks(entry.text)
+    said = f"{line}\n{text}" if isinstance(line, str) and line else text
     if not isinstance(files, Sequence) or isinstance(files, str):
         return said
     return said + "".join(_content(file) for file in files)
+
+
+def without_marks(text: str) -> str:
+    """The text, with a backslash before each line that begins like a mark of `render`'s, whatever invisible or wide
+    characters it is made of."""
+    if not any(bracket in text for bracket in _BRACKETS):
+        return text
+    return "".join("\\" + line if _is_mark(line) else line for line in text.splitlines(keepends=True))
+
+
+def _is_mark(line: str) -> bool:
+    if not any(bracket in line for bracket in _BRACKETS):
+        return False
+    visible = islice((c for c in line if c.isprintable() and not c.isspace()), _MARK_CHARS)
+    return _MARK.match(unicodedata.normalize("NFKC", "".join(visible))) is not None
 
 
 def _content(file: Json) -> str:
     match file:
         case {"kind": "file", "is": "file", "name": str(name), "text": str(text)}:
             shown = plain_line(name.replace("[", "(").replace("]", ")"), NAME_LIMIT) or "the file"
-            return f"\n\n[content of {shown}]\n{text}\n[end of {shown}]"
+            return f"\n\n[content of {shown}]\n{without_marks(text)}\n[end of {shown}]"
         case _:
             return ""

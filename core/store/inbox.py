@@ -13,7 +13,7 @@ from msgspec import Struct
 from sqlalchemy import and_, case, delete, func, select, update
 
 from core.faultpoints import faultpoint
-from core.store import enclosures
+from core.store import enclosures, facts
 from core.store.addresses import address_of
 from core.store.conversations import ConversationId
 from core.store.enclosures import NOTHING, Enclosed
@@ -209,6 +209,22 @@ _FORGET = Sql(
         )
     )
 )
+_old = (
+    select(_i.id)
+    .where(_i.id > integer("after"), _i.received_at < integer("before"))
+    .order_by(_i.id)
+    .limit(count("most"))
+    .subquery("old")
+)
+_NEXT_OLD = Sql(select(func.count().label("found"), func.max(_old.c.id).label("last")).select_from(_old))
+_FORGET_IGNORED = Sql(
+    delete(inbox).where(
+        _i.id > integer("after"), _i.id <= integer("upto"), _i.fate == Fate.IGNORED.value,
+        ~select(idempotency.c.row_id).where(idempotency.c.row_id == _i.id).exists(),
+    )
+)  # fmt: skip
+_LOOKED = "inbox:ignored"
+"""A fact: up to which row those that were ignored are gone."""
 
 
 def _address(row: Row) -> Address:
@@ -408,3 +424,15 @@ def reading_stopped(tx: Tx, row: RowId) -> None:
 def forget(tx: Tx, before: datetime, most: int) -> int:
     """Remove rows that were done before then and that no kept answer refers to; how many."""
     return tx.run(_FORGET, before=to_us(before), most=most)
+
+
+def forget_ignored(tx: Tx, before: datetime, most: int) -> int:
+    """Remove rows that were ignored and came before then; at how many it looked. Each row is looked at once."""
+    after = int(facts.get(tx, _LOOKED) or 0)
+    found = tx.one(_NEXT_OLD, after=after, before=to_us(before), most=most)
+    last = None if found is None else found.integer_or_none("last")
+    if found is None or last is None:
+        return 0
+    tx.run(_FORGET_IGNORED, after=after, upto=last)
+    facts.put(tx, _LOOKED, str(last))
+    return found.integer("found")

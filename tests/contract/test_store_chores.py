@@ -168,15 +168,17 @@ async def test_everything_is_forgotten_in_its_time_and_not_before(store: Store) 
         tx.run(_ANSWER, key="k", row=1, expires=to_us(NOW + timedelta(days=9)))
 
     await store.write(scene)
-    assert await _run(store, NOW) == [0, 0, 0, 0, 0, 0, 0]
+    assert await _run(store, NOW) == [0, 0, 0, 0, 0, 0, 0, 0]
     minute = timedelta(minutes=1)
-    assert await _run(store, NOW + timedelta(hours=1)) == [0, 0, 0, 0, 1, 0, 0]
-    assert await _run(store, NOW + timedelta(minutes=76)) == [0, 0, 0, 0, 0, 1, 0]
-    assert await _run(store, NOW + timedelta(days=1) + minute) == [0, 0, 1, 0, 0, 0, 0]
-    assert await _run(store, NOW + timedelta(days=1) + minute) == [0, 0, 0, 0, 0, 0, 0]
-    assert await _run(store, NOW + timedelta(days=8) + minute) == [0, 0, 0, 1, 0, 0, 0], "a kept answer holds its row"
-    assert await _run(store, NOW + timedelta(days=9)) == [1, 1, 0, 0, 0, 0, 0]
-    assert await _run(store, NOW + timedelta(days=1000)) == [0, 0, 0, 0, 0, 0, 0], "what waits is kept for ever"
+    assert await _run(store, NOW + timedelta(hours=1)) == [0, 0, 0, 0, 1, 0, 0, 0]
+    assert await _run(store, NOW + timedelta(minutes=76)) == [0, 0, 0, 0, 0, 1, 0, 0]
+    assert await _run(store, NOW + timedelta(days=1) + minute) == [0, 0, 1, 0, 0, 0, 0, 2]
+    assert await _run(store, NOW + timedelta(days=1) + minute) == [0, 0, 0, 0, 0, 0, 0, 0]
+    assert await _run(store, NOW + timedelta(days=8) + minute) == [0, 0, 0, 1, 0, 0, 0, 0], (
+        "a kept answer holds its row"
+    )
+    assert await _run(store, NOW + timedelta(days=9)) == [1, 1, 0, 0, 0, 0, 0, 0]
+    assert await _run(store, NOW + timedelta(days=1000)) == [0, 0, 0, 0, 0, 0, 0, 0], "what waits is kept for ever"
     assert await store.read(check) == []
 
 
@@ -186,8 +188,28 @@ async def test_chores_are_done_in_pieces(store: Store) -> None:
         for i in range(25):
             row = arrive(tx, conversation, str(i))
             assert row is not None
-            inbox.finish(tx, row, Fate.IGNORED, NOW)
+            inbox.finish(tx, row, Fate.ANSWERED, NOW)
 
     await store.write(scene)
     later = NOW + timedelta(days=9)
     assert [(await _run(store, later, 10))[1] for _ in range(4)] == [10, 10, 5, 0]
+
+
+async def test_s13_what_was_ignored_goes_after_a_day_in_pieces_and_nothing_else_does(store: Store) -> None:
+    def scene(tx: Tx) -> None:
+        conversation = converse(tx)
+        for i in range(24):
+            row = arrive(tx, conversation, str(i))
+            assert row is not None
+            inbox.finish(tx, row, Fate.IGNORED if i % 2 else Fate.ANSWERED, NOW)
+
+    def left(tx: Tx) -> int:
+        return tx.number(Sql(verbatim("SELECT count(*) FROM inbox")))
+
+    await store.write(scene)
+    day = timedelta(days=1)
+    assert [(await _run(store, NOW + day, 10))[-1] for _ in range(2)] == [0, 0]
+    later = NOW + day + timedelta(seconds=1)
+    assert [(await _run(store, later, 10))[-1] for _ in range(4)] == [10, 10, 4, 0]
+    assert await store.read(left) == 12
+    assert await store.read(check) == []

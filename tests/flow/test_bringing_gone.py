@@ -67,6 +67,7 @@ async def test_who_is_forgotten_leaves_no_name_of_a_file(filing: House) -> None:
     bot_of(filing).holds("d", SECRET)
     await bring(filing, "keep this", file("d", name="plan.txt"))
     await filing.say("/export")
+    age(filing)
     await forget(filing)
     assert [files for _, files in await parcels(filing) if files is not None] == []
     assert await attached(filing) == []

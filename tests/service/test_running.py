@@ -60,7 +60,17 @@ def test_the_state_is_its_own_user_s_and_nobody_else_s(running: Desk) -> None:
     for path in running.machine.path(STATE).rglob("*"):
         assert path.lstat().st_uid == state.st_uid, path
         assert path.lstat().st_mode & 0o077 == 0, path
-    assert running.machine.path(running.proc).stat().st_uid == state.st_uid
+    users = running.machine.run("sed", "-n", "s/^Uid://p", f"{running.proc}/status").stdout.split()
+    assert set(users) == {str(state.st_uid)}
+
+
+def test_s08_another_process_of_its_user_reads_neither_its_environment_nor_its_memory(running: Desk) -> None:
+    """As a tool server would that the desk has started. The same process as that user, not guarded, can be read."""
+    look = "for one in environ maps mem; do head -c 1 /proc/$1/$one >/dev/null 2>&1 && echo $one; done; true"
+    as_service = ["setpriv", "--reuid=frontdesk", "--regid=frontdesk", "--clear-groups", "sh", "-c"]
+    assert running.machine.run(*as_service, look, "sh", str(running.pid)).stdout.split() == []
+    other = "sleep 60 & " + look.replace("$1", "$!") + "; kill $!"
+    assert "environ" in running.machine.run(*as_service, other).stdout.split()
 
 
 def test_the_journal_holds_json_lines_and_no_secret(running: Desk, server: ThreadedTelegramServer) -> None:

@@ -37,6 +37,10 @@ def test_it_is_known_whether_the_file_asks_for_a_listener(desk: Desk, written: s
         ('trusted_proxies = "10.0.0.7"', "must be a list"),
         ("port = 70000", "port"),
         ('host = ""', "host"),
+        ('hosts = ["https://desk.example.com"]', "is no name of a host; write it without scheme, port and path"),
+        ('hosts = ["desk.example.com:443"]', "is no name of a host"),
+        ('hosts = ["*"]', "is no name of a host"),
+        ('hosts = ["desk.example.com", ""]', "is no name of a host"),
     ],
 )
 def test_what_can_not_be_listened_to_is_a_fault(desk: Desk, written: str, words: str) -> None:

@@ -13,7 +13,10 @@ import pytest
 
 from tests.bench.figures import loaded
 
-pytestmark = pytest.mark.endurance
+pytestmark = [
+    pytest.mark.endurance,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root sees the files of a daemon: run the tests as root"),
+]
 
 ROUNDS = 500
 WARM = 100
