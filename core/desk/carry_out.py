@@ -11,7 +11,7 @@ from core.agents.registry import Agents
 from core.desk.coalesce import Ref, ref_of, stopped_turn
 from core.desk.commands import answers, choices, ended, forget
 from core.desk.commands.effects import EFFECTS, Case, Effect
-from core.desk.commands.table import Reach, parse
+from core.desk.commands.table import BY_NAME, Parsed, Reach, parse
 from core.desk.record import Ending, close_turn
 from core.desk.replying import reply
 from core.desk.resets import Policy
@@ -102,9 +102,9 @@ def carry_out(tx: Tx, order: Order) -> Done:
 
 
 def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, closed: int) -> Effect:
-    if order.reach is Reach.NONE:
-        return Effect(reply=order.notices.say("not_yours"))
     parsed = parse(row.text)
+    if order.reach is Reach.NONE and not _only_shows(order.name, parsed):
+        return Effect(reply=order.notices.say("not_yours"))
     case = Case(
         conversation=conversation,
         row=row,
@@ -123,3 +123,8 @@ def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, clos
     effect = ALL_EFFECTS[order.name](tx, case)
     faultpoint("command.written", order.name, row.id)
     return effect
+
+
+def _only_shows(name: str, parsed: Parsed | None) -> bool:
+    command = BY_NAME.get(name)
+    return command is not None and command.shows and parsed is not None and not parsed.argument.strip()
