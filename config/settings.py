@@ -243,6 +243,11 @@ class Settings(Part):
         """Every text that must not reach a log, chat, error or status page."""
         return frozenset().union(*(secret.forms() for _, secret in self.walk_secrets()))
 
+    @property
+    def secret_files(self) -> frozenset[Path]:
+        """Every file that holds such a text."""
+        return frozenset(secret.file for _, secret in self.walk_secrets() if secret.file is not None)
+
     def walk_secrets(self) -> Iterator[tuple[KeyPath, Secret]]:
         """Each secret with the path of its option."""
         return secrets_in(self)

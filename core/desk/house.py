@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from core.agents.cache import AgentCache
 from core.agents.registry import Agents
 from core.delivery.outbox import Outbox
+from core.desk.handing import Withheld
 from core.desk.offering import TOKEN_CHARS, Tokens
 from core.desk.resets import Policy
 from core.people.access import AccessRules
@@ -77,6 +78,8 @@ class DeskRules(Struct, frozen=True, kw_only=True):
     retention: timedelta | None = None
     approve_command: str = "frontdesk people approve"
     """What lets a stranger in, to be followed by the code."""
+    withheld: Withheld = Withheld()
+    """Files that no agent sends."""
 
 
 @dataclass(kw_only=True)
