@@ -269,8 +269,9 @@ class Settings(Part):
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         for bot in self.bots.values():
-            if bot.agent not in self.agents:
-                raise wrong(f'[bots.{bot.name}] agent: there is no agent "{bot.agent}"')
+            for agent in (bot.agent, *bot.agents):
+                if agent not in self.agents:
+                    raise wrong(f'[bots.{bot.name}]: there is no agent "{agent}"')
         tokens = [bot.secret_of_account for bot in self.bots.values() if isinstance(bot, PlatformPart)]
         if len(set(tokens)) < len(tokens):
             raise wrong("two bots have one token, and each message would be answered twice", "keep one of the two")

@@ -24,6 +24,7 @@ from core.agents.configured import Configured
 from core.agents.registry import DEFAULT, Agents
 from core.agents.speech import Speech
 from core.delivery.outbox import Outbox
+from core.desk.answering import Offer
 from core.desk.breaker import Breaker
 from core.desk.crash_retries import CrashRetries
 from core.desk.full import FullDisk
@@ -75,9 +76,9 @@ class SettingsPolicies:
             return Manners()
         return Manners(reaction=configured.reaction or "", stop_button=configured.stop_button)
 
-    def agent(self, bot: BotName) -> str:
+    def agents(self, bot: BotName) -> Offer:
         configured = self._settings.bots.get(bot)
-        return configured.agent if configured is not None else DEFAULT
+        return Offer(usual=DEFAULT) if configured is None else Offer(usual=configured.agent, more=configured.agents)
 
 
 def agents_of(settings: Settings, pepper: str = "", before: Agents | None = None) -> Agents:

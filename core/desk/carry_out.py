@@ -8,6 +8,7 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from core.agents.registry import Agents
+from core.desk.answering import Offer
 from core.desk.coalesce import Ref, ref_of, stopped_turn
 from core.desk.commands import answers, choices, ended, forget
 from core.desk.commands.effects import EFFECTS, Case, Effect
@@ -44,7 +45,7 @@ class Order(Struct, frozen=True, kw_only=True):
     new_session: SessionId
     parts: Callable[[str], tuple[str, ...]]
     agents: Agents
-    default_agent: str
+    offer: Offer
     running: tuple[Turn, Ending] | None = None
     reach: Reach = Reach.ALL
 
@@ -115,7 +116,7 @@ def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, clos
         new_session=order.new_session,
         parts=order.parts,
         agents=order.agents,
-        default_agent=order.default_agent,
+        offer=order.offer,
         stopped=order.running is not None,
         closed=closed,
         reach=order.reach,

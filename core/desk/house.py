@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from core.agents.cache import AgentCache
 from core.agents.registry import Agents
 from core.delivery.outbox import Outbox
+from core.desk.answering import Offer
 from core.desk.handing import Withheld
 from core.desk.offering import TOKEN_CHARS, Tokens
 from core.desk.resets import Policy
@@ -48,8 +49,8 @@ class Policies(Protocol):
     def policy(self, bot: BotName, kind: ChatKind) -> Policy:
         """The reset policy that holds there; the most specific setting wins."""
 
-    def agent(self, bot: BotName) -> str:
-        """The agent that answers there unless the conversation chose another."""
+    def agents(self, bot: BotName) -> Offer:
+        """Who answers there, and who may be chosen in place."""
 
     def manners(self, bot: BotName) -> Manners:
         """How this bot behaves."""

@@ -90,7 +90,7 @@ class Instants:
             now=now,
             notices=house.notices,
             agents=house.agents,
-            default_agent=house.policies.agent(row.address.bot),
+            offer=house.policies.agents(row.address.bot),
             version=self._version,
             zone=house.rules.zone_name,
         )

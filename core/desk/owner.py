@@ -73,7 +73,7 @@ class Owner:
             rows=tuple(ref.id for ref in run),
             turn=TurnId(house.random.uuid7()),
             session=SessionId(house.random.uuid7()),
-            agent=house.policies.agent(last.address.bot),
+            agents=house.policies.agents(last.address.bot),
             policy=house.policy(last.address.bot, last.kind),
             zone=house.rules.zone_name,
             now=(now := house.clock.now()),
@@ -203,7 +203,7 @@ class Owner:
             new_session=SessionId(house.random.uuid7()),
             parts=lambda text: house.outbox.parts(ref.address.bot, text),
             agents=house.agents,
-            default_agent=house.policies.agent(ref.address.bot),
+            offer=house.policies.agents(ref.address.bot),
             running=running,
             reach=reach,
         )

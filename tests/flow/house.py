@@ -134,10 +134,24 @@ class House:
         tables: dict[str, object] = {
             "access": {"direct": "open", "owners": [f"telegram:{OWNER}"]},
             "agents": {"default": agent},
-            "bots": {name: {"platform": "telegram", "token": f"1:{name}", "groups": groups} for name in self.bots},
+            "bots": {
+                name: {
+                    "platform": "telegram",
+                    "token": f"1:{name}",
+                    "groups": groups,
+                    "agents": list(self._agents()),
+                }
+                for name in self.bots
+            },
         }
         merged = _merged(tables, {name: table for name, table in self.options.items() if name != "agents"})
         return Settings.model_validate({**merged, "agents": self.options.get("agents", tables["agents"])})
+
+    def _agents(self) -> dict[str, object]:
+        """Those of the options; everybody may choose any of them, unless the options say otherwise."""
+        named = self.options.get("agents", {})
+        assert isinstance(named, dict)
+        return named
 
     # one process
 

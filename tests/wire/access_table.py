@@ -61,8 +61,8 @@ reply to the bot        | A A A s - - | A A A A b r | - - - - - - | A A A A b r 
 /undo, named            | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
 /clear, named           | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
 /compact, named         | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
-/model, named           | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
-/agent, named           | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/model, named           | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/agent, named           | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
 /usage, named           | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
 /export, named          | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
 /whoami, named          | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
@@ -125,8 +125,6 @@ reply to the bot        | - - - - - - | - - - - - - | - - - - - - | - - - - - - 
 /undo, named            | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 /clear, named           | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 /compact, named         | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
-/model, named           | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
-/agent, named           | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 /approve, named         | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 /deny, named            | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 /stop                   | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
@@ -158,12 +156,12 @@ ONLY_DISCORD: Final = """
 sticker                 | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
 asks about it           | A A A 0 0 - | A A A A 0 - | 0 0 0 0 0 - | A A A A 0 - | A A A A 0 - |
 types /resume           | L L L E E - | L L L L E - | E E E E E - | L L L L E - | L L L E E - |
-types /model            | L L L E E - | L L L L E - | E E E E E - | L L L L E - | L L L L E - |
+types /model            | L L E E E - | L L E E E - | E E E E E - | L L E E E - | L L E E E - |
 types /agent            | L L L E E - | L L L L E - | E E E E E - | L L L L E - | L L L L E - |
 """
 """By the menu of a message only those are asked for a question who would be heard, and so it is with what completes an
-argument. A stranger in a direct chat has a code by then; in a thread where nobody knows one there is nothing to go back
-to."""
+argument; a guest chooses no model. A stranger in a direct chat has a code by then; in a thread where nobody knows one
+there is nothing to go back to."""
 
 ONLY_SLACK: Final = """
 asks about it           | A A A s b - | A A A K b - | A A A K b - | A A A K b - | A A A K b - |

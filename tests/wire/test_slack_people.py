@@ -12,7 +12,7 @@ from core.ports import Choice
 from core.vocabulary import BotName, Button, ChatId, Edit, Message, Press, UserId
 from tests.contract.doubles import running
 from tests.drivers.slack import settings_for
-from tests.fakes.slack.model import Person
+from tests.fakes.slack.model import JsonObject, Person
 from tests.wire.slack_world import World, opened
 
 ORGANIZATION = "E0ORG"
@@ -181,7 +181,7 @@ async def test_s12_an_admin_of_another_workspace_runs_nothing_here(world: World)
 @pytest.mark.parametrize("ours", [True, False])
 async def test_s12_who_made_the_channel_runs_it_if_they_are_ours(world: World, ours: bool) -> None:
     maker = world.server.person("Eve", team=None if ours else world.server.add_team("Partner"))
-    channel = {"id": world.general.id, "creator": maker.id}
+    channel: JsonObject = {"id": world.general.id, "creator": maker.id}
     world.server.answer("conversations.info", 200, {"ok": True, "channel": channel})
     assert await run_by(world, maker) == [ours]
 

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from core.agents.registry import Agents
+from core.desk.answering import Offer
 from core.desk.commands.effects import LISTED, resumable
 from core.desk.commands.table import COMMANDS, parse
 from core.desk.days import day_start
@@ -28,7 +29,7 @@ class Question(Struct, frozen=True, kw_only=True):
     now: datetime
     notices: Notices
     agents: Agents
-    default_agent: str
+    offer: Offer
     version: str
     zone: str
 
@@ -91,8 +92,9 @@ def status(tx: Tx, question: Question) -> str:
 
 
 def _who_answers(question: Question, conversation: Conversation | None) -> str:
-    agent, model = (conversation.agent, conversation.model) if conversation is not None else (None, None)
-    spec = question.agents.spec(agent, question.default_agent, model)
+    held = question.offer.holds(conversation, question.row.role) if conversation is not None else None
+    agent, model = (held.agent, held.model) if held is not None else (None, None)
+    spec = question.agents.spec(agent, question.offer.usual, model)
     return question.notices.say("agent_with_model", agent=spec.name, model=spec.model) if spec.model else spec.name
 
 
