@@ -46,6 +46,7 @@ from config.values import (
 from config.zones import LOCAL
 
 ChatKind = Literal["direct", "group", "thread"]
+ConsentBy = Literal["owner", "let_in", "asker"]
 BusyMode = Literal["queue", "steer", "interrupt"]
 
 _T = TypeVar("_T")
@@ -109,6 +110,8 @@ class AccessSettings(Part):
     """Direct messages of strangers: a code for an owner to approve, only listed people, everybody, nobody."""
     owners: Identities = ()
     allow: Identities = ()
+    consent_by: ConsentBy = "let_in"
+    """Who may allow a call that waits for consent: only owners, whoever was let in, or whoever asked for it."""
 
 
 class ResetSettings(Part):

@@ -172,6 +172,7 @@ def rules_of(settings: Settings, premises: Premises) -> DeskRules:
         zone_name=settings.desk.timezone,
         retention=None if settings.retention.days is None else timedelta(days=settings.retention.days),
         approve_command=premises.approve_command,
+        consent_by=settings.access.consent_by,
         withheld=Withheld(state=premises.state, config=premises.config, secrets=settings.secret_files),
     )
 

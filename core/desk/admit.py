@@ -26,6 +26,7 @@ from core.store.conversations import Conversation, ConversationId, SessionId
 from core.store.deliveries import Posted
 from core.store.entries import Draft, Entry, Json, Kind
 from core.store.inbox import Fate, Waiting
+from core.store.people import Role
 from core.store.sessions import ResetContext, Session
 from core.store.sql import Tx
 from core.store.turns import Turn
@@ -71,6 +72,8 @@ class Admitted(Struct, frozen=True, kw_only=True):
     tools: tuple[ClientTool, ...] = ()
     received_at: datetime | None = None
     """Of the first row; None where an agent was asked for it before."""
+    role: str = Role.GUEST
+    """As what its author was heard."""
     entitled: bool = False
     """These words are the session's first title."""
 
@@ -137,6 +140,7 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         posted=tuple(posted),
         tools=tools_of(rows),
         received_at=first.received_at,
+        role=last.role,
         entitled=session.title != before,
     )
 
@@ -197,13 +201,14 @@ def _go_on(
         posted.append(deliveries.say(tx, row.address, row.kind, notices.say("stale", count=1), intent.now))
         return NothingLeft(fence=conversation.fence, posted=tuple(posted), carried=intent.carry is not None)
     asked = inbox.taken_by(tx, found.turn.id)
+    role = answering.role_of(asked)
     turn = consent.begin(tx, found, row, intent.turn, intent.now)
     faultpoint("admission.written", turn.id)
     return Admitted(
-        conversation=intent.agents.holds(conversation, answering.role_of(asked)), session=session, turn=turn,
+        conversation=intent.agents.holds(conversation, role), session=session, turn=turn,
         head=session.model_head, message=found.message,
         rows=tuple(one.id for one in inbox.taken_by(tx, turn.id)), posted=tuple(posted), since=found.since,
-        answers=found.answers, tools=tools_of(asked), received_at=row.received_at,
+        answers=found.answers, tools=tools_of(asked), received_at=row.received_at, role=role,
     )  # fmt: skip
 
 

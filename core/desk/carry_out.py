@@ -33,7 +33,8 @@ CLOSING = ("stop", "reset", ended.END)
 
 class Order(Struct, frozen=True, kw_only=True):
     """A command row to be carried out. `running` is the turn that it ends, with how that ended. `reach`: how much of
-    the conversation is the sender's to end; who may not at all is told so."""
+    the conversation is the sender's to end; who may not at all is told so, by
+    `refusal`, a key of the message catalogue."""
 
     conversation: ConversationId
     fence: int | None
@@ -48,6 +49,7 @@ class Order(Struct, frozen=True, kw_only=True):
     offer: Offer
     running: tuple[Turn, Ending] | None = None
     reach: Reach = Reach.ALL
+    refusal: str = "not_yours"
 
 
 class Done(Struct, frozen=True, kw_only=True):
@@ -105,7 +107,7 @@ def carry_out(tx: Tx, order: Order) -> Done:
 def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, closed: int) -> Effect:
     parsed = parse(row.text)
     if order.reach is Reach.NONE and not _only_shows(order.name, parsed):
-        return Effect(reply=order.notices.say("not_yours"))
+        return Effect(reply=order.notices.say(order.refusal))
     case = Case(
         conversation=conversation,
         row=row,

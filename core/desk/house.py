@@ -17,7 +17,7 @@ from core.desk.answering import Offer
 from core.desk.handing import Withheld
 from core.desk.offering import TOKEN_CHARS, Tokens
 from core.desk.resets import Policy
-from core.people.access import AccessRules
+from core.people.access import AccessRules, ConsentBy
 from core.ports import Bot, Clock, HasTitles, Random
 from core.service.notices import Notices
 from core.store.engine import Store
@@ -79,6 +79,7 @@ class DeskRules(Struct, frozen=True, kw_only=True):
     retention: timedelta | None = None
     approve_command: str = "frontdesk people approve"
     """What lets a stranger in, to be followed by the code."""
+    consent_by: ConsentBy = "let_in"
     withheld: Withheld = Withheld()
     """Files that no agent sends."""
 

@@ -19,6 +19,7 @@ from core.desk.commands import answers
 from core.desk.commands.table import Reach
 from core.desk.compacting import Compacting, Finish, finish
 from core.desk.house import House
+from core.desk.permission import refusal
 from core.desk.recall import keep, recall
 from core.desk.record import Ending, record
 from core.desk.refuse import refuse_broken, refuse_stale
@@ -206,6 +207,7 @@ class Owner:
             offer=house.policies.agents(ref.address.bot),
             running=running,
             reach=reach,
+            refusal=refusal(house.rules.consent_by, ref),
         )
         done = await house.store.write(lambda tx: carry_out(tx, order))
         faultpoint("command.committed", ref.command, ref.id)

@@ -80,14 +80,16 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, house: House, *, 
         deliveries.drop(tx, preview.id)
         preview = None
     rows = inbox.taken_by(tx, turn.id)
+    role = role_of(rows)
     admitted = Admitted(
-        conversation=house.policies.agents(turn.address.bot).holds(conversation, role_of(rows)),
+        conversation=house.policies.agents(turn.address.bot).holds(conversation, role),
         session=session,
         turn=turn,
         head=session.model_head,
         message=said,
         rows=tuple(row.id for row in rows),
         posted=(),
+        role=role,
     )
     faultpoint("recovery.written", turn.id)
     return Unfinished(admitted=admitted, preview=preview, shown=shown, again=True)

@@ -40,6 +40,8 @@ ENGLISH = {
     "stopped": "Stopped.",
     "stopped_nothing": "Nothing was running.",
     "not_yours": "Only the person who asked, those who run this group, or an owner may do that.",
+    "owner_only": "Only an owner can do that.",
+    "asker_only": "Only the person who asked, or an owner, can do that.",
     "undone": "Took back {count} message(|s) and what was answered.",
     "undo_none": "There is nothing to take back.",
     "undo_few": "There are not so many messages to take back here; try a smaller number.",
@@ -112,6 +114,14 @@ ENGLISH = {
     "consent_how": (
         "/approve allows it, /deny does not; with several, add the id or “all”. Good for {minutes} minutes; another "
         "message drops it."
+    ),
+    "consent_in_group": " in a group",
+    "consent_for": "{name} ({identity}) asked for this{where}. It needs an owner's OK:",
+    "consent_how_elsewhere": "/approve ID allows it, /deny ID does not. Good for {minutes} minutes.",
+    "consent_owner_asked": "Only an owner can allow this ({tools}), so I asked in private. /deny cancels it.",
+    "consent_no_owner": (
+        "Only an owner can allow this ({tools}), and none has a direct chat with me to ask in. An owner can send me "
+        "/approve {ids}; /deny cancels it."
     ),
     "consent_none": "Nothing waits for your word here.",
     "consent_expired": "That question has expired; ask again if you want it done.",
@@ -220,6 +230,7 @@ ENGLISH = {
     "button_approve": "Allow",
     "button_deny": "Don't allow",
     "pressed": "Done.",
+    "press_not_yours": "This button is for somebody else.",
     "press_expired": "That has expired.",
     "paired": "Welcome. You can talk to me now; /help lists the commands.",
 }

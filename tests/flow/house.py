@@ -132,7 +132,7 @@ class House:
         agent = {"backend": "tests.fakes.agents:make", "options": {"stage": self.stage_name}}
         groups = [int(GROUP), -200]
         tables: dict[str, object] = {
-            "access": {"direct": "open", "owners": [f"telegram:{OWNER}"]},
+            "access": {"direct": "open", "owners": [f"telegram:{OWNER}"], "consent_by": "asker"},
             "agents": {"default": agent},
             "bots": {
                 name: {
