@@ -201,6 +201,7 @@ ENGLISH = {
     "usage_other": "{name} {count}",
     "yes": "yes",
     "no": "no",
+    "export_not_yours": "You can download a conversation here after you took part in it.",
     "export_head": "# {title}",
     "export_user": "**{name}** ({at}):",
     "export_assistant": "**Agent** ({at}):",
