@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Annotated, ClassVar, Final, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, model_validator
 
 from config.part import Part
 from config.secret import Secret
@@ -25,6 +26,7 @@ from config.values import (
     TimeOfDay,
     WebRoot,
     ZoneName,
+    listed,
 )
 
 DirectAccess = Literal["pairing", "allow", "open", "off"]
@@ -41,29 +43,37 @@ class ResetOverride(Part):
     announce: bool | None = None
 
 
+def _agent(name: str, info: ValidationInfo) -> str:
+    known = info.context.agents if isinstance(info.context, Sources) else None
+    if known is None or name in known:
+        return name
+    near = get_close_matches(name.lower(), sorted(known), n=1)
+    hint = f"did you mean {shown(near[0])}?" if near else f"there is: {', '.join(sorted(known))}"
+    raise wrong(f"there is no agent {shown(name)}", hint)
+
+
+AgentName = Annotated[str, AfterValidator(_agent)]
+
+
 class BotPart(Part):
     """What every bot has."""
 
     name: str
     """NAME of `[bots.NAME]`; no option of its own."""
-    agent: str = "default"
+    agent: AgentName = "default"
+    agents: Annotated[tuple[AgentName, ...], BeforeValidator(listed)] = ()
+    """What whoever is no owner may choose with /agent besides `agent`; owners may choose any."""
     reset: ResetOverride = ResetOverride()
 
-    DESK_ONLY: ClassVar = frozenset({"agent", "allow_bots", "direct", "groups", "reaction", "reset", "stop_button"})
+    DESK_ONLY: ClassVar = frozenset(
+        {"agent", "agents", "allow_bots", "direct", "groups", "reaction", "reset", "stop_button"}
+    )
     """What the desk goes by and the bot itself does not know."""
 
     def serves_as(self, other: BotPart) -> bool:
         """Whether a bot made from these settings would do as one made from the other."""
         names = type(self).model_fields.keys() - self.DESK_ONLY
         return type(self) is type(other) and all(getattr(self, name) == getattr(other, name) for name in names)
-
-    @field_validator("agent")
-    @classmethod
-    def _agent_exists(cls, agent: str, info: ValidationInfo) -> str:
-        known = info.context.agents if isinstance(info.context, Sources) else None
-        if known is not None and agent not in known:
-            raise wrong(f"there is no agent {shown(agent)}", f"there is: {', '.join(sorted(known))}")
-        return agent
 
 
 class PlatformPart(BotPart):

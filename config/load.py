@@ -138,7 +138,7 @@ def load(
         raise ConfigFaults([*faults, *found.faults]) from None
     if again and document.blank:
         faults.append(Fault(file=document.name, line=None, option="", message="is empty", hint="write it, and reload"))
-    reading = _Reading(document, environ)
+    reading = _Reading(document, environ, state_dir)
     settings = reading.settings()
     if settings is None or faults:
         raise ConfigFaults([*faults, *reading.faults])
@@ -163,11 +163,12 @@ def _manager(environ: Mapping[str, str]) -> Manager:
 class _Reading:
     """One pass over one document: collects faults and warnings on its way to the settings."""
 
-    def __init__(self, document: Document, environ: Mapping[str, str]) -> None:
+    def __init__(self, document: Document, environ: Mapping[str, str], state: Path) -> None:
         self.faults: list[Fault] = []
         self.warnings: list[Fault] = []
         self._document = document
         self._environ = environ
+        self._state = state
         self._from_environ: set[KeyPath] = set()
 
     def settings(self) -> Settings | None:
@@ -200,6 +201,8 @@ class _Reading:
         return Sources(
             environ=self._environ,
             directory=path.parent if path else Path("/"),
+            config=path,
+            state=self._state if self._state != Path() else None,
             zone=self._zone(tables),
             agents=frozenset(map(str, agents)) if isinstance(agents, dict) else None,
         )

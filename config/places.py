@@ -28,6 +28,8 @@ class Written:
         return cls(at_s=found.st_mtime, size=found.st_size, inode=found.st_ino)
 
 
+SYSTEM_FOLDERS: Final = (Path("/proc"), Path("/sys"), Path("/dev"))
+"""What lies there are no files that anybody made."""
 _SYSTEM_WIDE: Final = Path("/etc/frontdesk/frontdesk.toml")
 
 

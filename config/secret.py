@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final, Self
 from urllib.parse import quote, unquote, urlsplit
 
@@ -26,14 +27,17 @@ _MASK: Final = "**********"
 class Secret:
     """A token or key. Only `reveal` shows it."""
 
-    __slots__ = ("_value", "origin")
+    __slots__ = ("_value", "file", "origin")
 
     origin: str
     """Where it was found: `env:NAME`, `file:PATH`, `credential:NAME` or `literal`."""
+    file: Path | None
+    """The file that holds it; None: it came from elsewhere."""
 
-    def __init__(self, value: str, origin: str = "literal") -> None:
+    def __init__(self, value: str, origin: str = "literal", file: Path | None = None) -> None:
         self._value = value
         self.origin = origin
+        self.file = file
 
     def reveal(self) -> str:
         """The value itself, for the one call that needs it."""
@@ -72,11 +76,15 @@ class Secret:
             raise wrong("is empty", 'write "env:NAME", "file:PATH" or "credential:NAME", or leave the option out')
         if shell := _SHELL.match(written):
             raise wrong("a config file knows no $ variables", f'write "env:{shell[1]}"')
-        secret = cls(sources.fetch(written), written) if _REFERENCE.match(written) else cls(written)
+        secret = cls._fetched(written, sources) if _REFERENCE.match(written) else cls(written)
         if _UNFIT.search(secret.reveal()):
             source = "" if secret.exposed else f"{written} "
             raise wrong(f"{source}holds white space or control characters inside", "copy it again, alone on one line")
         return secret
+
+    @classmethod
+    def _fetched(cls, reference: str, sources: Sources) -> Self:
+        return cls(sources.fetch(reference), reference, sources.file_of(reference))
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -142,14 +150,14 @@ class Handed(Secret):
 
     __slots__ = ("_plain",)
 
-    def __init__(self, value: str, origin: str = "literal", *, plain: bool = False) -> None:
-        super().__init__(value, origin)
+    def __init__(self, value: str, origin: str = "literal", file: Path | None = None, *, plain: bool = False) -> None:
+        super().__init__(value, origin, file)
         self._plain = plain
 
     def under(self, name: str) -> Handed:
         """The same, known by its name: what stands in the file and is not called like a secret is a plain text."""
         plain = self.origin == "literal" and not _SECRETIVE.search(name)
-        return Handed(self._value, self.origin, plain=plain)
+        return Handed(self._value, self.origin, self.file, plain=plain)
 
     def forms(self) -> frozenset[str]:
         """As of a secret, without `Bearer` too; nothing of a plain text: logs without any "1" could not be read."""
@@ -172,7 +180,7 @@ class Handed(Secret):
         written = given.strip()
         if shell := _SHELL.match(written):
             raise wrong("a config file knows no $ variables", f'write "env:{shell[1]}"')
-        handed = cls(sources.fetch(written), written) if _REFERENCE.match(written) else cls(given)
+        handed = cls._fetched(written, sources) if _REFERENCE.match(written) else cls(given)
         if _CONTROL.search(handed.reveal()):
             raise wrong("holds control characters inside", "copy it again, alone on one line")
         return handed

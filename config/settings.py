@@ -47,6 +47,7 @@ from config.values import (
 from config.zones import LOCAL
 
 ChatKind = Literal["direct", "group", "thread"]
+ConsentBy = Literal["owner", "let_in", "asker"]
 BusyMode = Literal["queue", "steer", "interrupt"]
 
 _T = TypeVar("_T")
@@ -112,6 +113,8 @@ class AccessSettings(Part):
     """Direct messages of strangers: a code for an owner to approve, only listed people, everybody, nobody."""
     owners: Identities = ()
     allow: Identities = ()
+    consent_by: ConsentBy = "let_in"
+    """Who may allow a call that waits for consent: only owners, whoever was let in, or whoever asked for it."""
 
 
 class ResetSettings(Part):
@@ -246,6 +249,11 @@ class Settings(Part):
         """Every text that must not reach a log, chat, error or status page."""
         return frozenset().union(*(secret.forms() for _, secret in self.walk_secrets()))
 
+    @property
+    def secret_files(self) -> frozenset[Path]:
+        """Every file that holds such a text."""
+        return frozenset(secret.file for _, secret in self.walk_secrets() if secret.file is not None)
+
     def walk_secrets(self) -> Iterator[tuple[KeyPath, Secret]]:
         """Each secret with the path of its option."""
         return secrets_in(self)
@@ -267,8 +275,9 @@ class Settings(Part):
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         for bot in self.bots.values():
-            if bot.agent not in self.agents:
-                raise wrong(f'[bots.{bot.name}] agent: there is no agent "{bot.agent}"')
+            for agent in (bot.agent, *bot.agents):
+                if agent not in self.agents:
+                    raise wrong(f'[bots.{bot.name}]: there is no agent "{agent}"')
         tokens = [bot.secret_of_account for bot in self.bots.values() if isinstance(bot, PlatformPart)]
         if len(set(tokens)) < len(tokens):
             raise wrong("two bots have one token, and each message would be answered twice", "keep one of the two")

@@ -55,6 +55,10 @@ class Sources:
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     directory: Path = Path("/")
     """Where relative `file:` paths start: the config file's directory."""
+    config: Path | None = None
+    """The config file."""
+    state: Path | None = None
+    """The state directory; it may not be there yet."""
     zone: str = "UTC"
     """The IANA name that "local" stands for."""
     agents: frozenset[str] | None = None
@@ -65,15 +69,24 @@ class Sources:
 
         Raises a fault that names the source and what to do, never a part of a value.
         """
-        scheme, _, name = reference.partition(":")
-        name = name.strip()
-        match scheme.lower():
+        scheme, name = _parts(reference)
+        match scheme:
             case "env":
                 return self._from_environ(name)
             case "file":
                 return self._from_file(name)
             case _:
                 return self._from_credential(name)
+
+    def file_of(self, reference: str) -> Path | None:
+        """The file that a reference which could be fetched leads to; None for a variable."""
+        match _parts(reference):
+            case "file", name:
+                return self.path(name)
+            case "credential", name:
+                return Path(self.environ.get("CREDENTIALS_DIRECTORY", "")) / name
+            case _:
+                return None
 
     def path(self, written: str) -> Path:
         """Where a path of the config leads: `~/` is $HOME, and a relative one starts at `directory`."""
@@ -105,6 +118,11 @@ class Sources:
                 f"add LoadCredential={name}:/PATH/TO/SECRET to the systemd unit and start it by systemctl",
             )
         return _read(Path(directory) / name, f"add LoadCredential={name}:/PATH/TO/SECRET to the systemd unit")
+
+
+def _parts(reference: str) -> tuple[str, str]:
+    scheme, _, name = reference.partition(":")
+    return scheme.lower(), name.strip()
 
 
 ACCOUNT: Final = "the account that runs frontdesk"

@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from config.identity import Identity, parse_identity
+from config.places import SYSTEM_FOLDERS
 from config.secret import PrivateUrl, Secret
 from config.sources import ACCOUNT, Sources, shown, wrong
 from config.zones import LOCAL, checked_zone
@@ -200,6 +201,25 @@ def _directory(path: Path, info: ValidationInfo) -> Path:
     return path
 
 
+def _root(path: Path, info: ValidationInfo) -> Path:
+    """A folder from which files may be sent holds nothing that keeps the desk going."""
+    sources = info.context if isinstance(info.context, Sources) else Sources()
+    root, config, state = path.resolve(), sources.config, sources.state and sources.state.resolve()
+    homes = () if config is None else (config.parent.resolve(), config.resolve().parent)
+    why = ""
+    if any(home.is_relative_to(root) for home in homes):
+        why = "holds the config file, and secrets lie beside it"
+    elif state is not None and state.is_relative_to(root):
+        why = "holds the state directory, with every conversation"
+    elif state is not None and root.is_relative_to(state):
+        why = "is in the state directory, where every conversation is"
+    elif any(root.is_relative_to(system) for system in SYSTEM_FOLDERS):
+        why = "belongs to the system, and holds no files to send"
+    if why:
+        raise wrong(f"{path} {why}", 'make a folder for what may be sent, and name that: files = ["outbox"]')
+    return path
+
+
 def _scalar(given: object) -> object:
     if isinstance(given, str | int | float):
         return given
@@ -245,7 +265,8 @@ TextFile = Annotated[Path, BeforeValidator(_located), AfterValidator(_text_file)
 """Absolute, and text when the config was loaded."""
 Directory = Annotated[Path, BeforeValidator(_located), AfterValidator(_directory)]
 """Absolute, and there when the config was loaded."""
-Roots = Annotated[tuple[Directory, ...], BeforeValidator(listed)]
+Roots = Annotated[tuple[Annotated[Directory, AfterValidator(_root)], ...], BeforeValidator(listed)]
+"""Folders apart from the config's and the state's."""
 Minutes = Annotated[float, Field(gt=0, le=10 * _YEAR_S / 60, allow_inf_nan=False)]
 Hours = Annotated[float, Field(gt=0, le=10 * _YEAR_S / 3600, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=10_000_000)]

@@ -7,7 +7,11 @@ import hmac
 import json
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from pathlib import Path
+from typing import Final
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from config.agents import AgentSettings, ModelAgentSettings, ModuleAgentSettings
 from config.bots import TerminalSettings
@@ -20,9 +24,11 @@ from core.agents.configured import Configured
 from core.agents.registry import DEFAULT, Agents
 from core.agents.speech import Speech
 from core.delivery.outbox import Outbox
+from core.desk.answering import Offer
 from core.desk.breaker import Breaker
 from core.desk.crash_retries import CrashRetries
 from core.desk.full import FullDisk
+from core.desk.handing import Withheld
 from core.desk.house import DeskRules, House, Manners
 from core.desk.live import Live
 from core.desk.manners import Gestures
@@ -70,9 +76,9 @@ class SettingsPolicies:
             return Manners()
         return Manners(reaction=configured.reaction or "", stop_button=configured.stop_button)
 
-    def agent(self, bot: BotName) -> str:
+    def agents(self, bot: BotName) -> Offer:
         configured = self._settings.bots.get(bot)
-        return configured.agent if configured is not None else DEFAULT
+        return Offer(usual=DEFAULT) if configured is None else Offer(usual=configured.agent, more=configured.agents)
 
 
 def agents_of(settings: Settings, pepper: str = "", before: Agents | None = None) -> Agents:
@@ -142,7 +148,19 @@ def access_of(settings: Settings, bots: Iterable[BotName]) -> AccessRules:
     )
 
 
-def rules_of(settings: Settings, approve_command: str) -> DeskRules:
+class Premises(Struct, frozen=True, kw_only=True):
+    """What no configuration says, and no reload changes. `approve_command` lets a stranger in, followed by the code;
+    `state` is the state directory, `config` the config file."""
+
+    approve_command: str = "frontdesk people approve"
+    state: Path | None = None
+    config: Path | None = None
+
+
+PREMISES: Final = Premises()
+
+
+def rules_of(settings: Settings, premises: Premises) -> DeskRules:
     return DeskRules(
         busy=settings.mailbox.busy,
         debounce=timedelta(milliseconds=settings.mailbox.debounce_ms),
@@ -153,7 +171,9 @@ def rules_of(settings: Settings, approve_command: str) -> DeskRules:
         user_scope=settings.session.group_scope == "user",
         zone_name=settings.desk.timezone,
         retention=None if settings.retention.days is None else timedelta(days=settings.retention.days),
-        approve_command=approve_command,
+        approve_command=premises.approve_command,
+        consent_by=settings.access.consent_by,
+        withheld=Withheld(state=premises.state, config=premises.config, secrets=settings.secret_files),
     )
 
 
@@ -170,12 +190,11 @@ def furnish(
     *,
     clock: Clock,
     random: Random,
-    approve_command: str = "frontdesk people approve",
+    premises: Premises = PREMISES,
 ) -> House:
-    """Everything the desk works with. `approve_command` lets a stranger in, followed by the code. Raises
-    `ConfigError`."""
+    """Everything the desk works with. Raises `ConfigError`."""
     notices = Notices(settings.desk.language)
-    rules = rules_of(settings, approve_command)
+    rules = rules_of(settings, premises)
     give_up_s = rules.stale.total_seconds()
     outbox = Outbox(store, bots, clock=clock, random=random, notices=notices, give_up_s=give_up_s)
     gestures = Gestures()

@@ -19,7 +19,7 @@ from bots.terminal.bot import TERMINAL, TerminalBot
 from config.bots import BotSettings
 from config.load import Loaded
 from config.settings import Settings
-from core.assembly import furnish
+from core.assembly import Premises, furnish
 from core.chance import SystemRandom
 from core.clock import SystemClock
 from core.desk.desk import Desk
@@ -127,8 +127,9 @@ class Daemon:
         """Start in the order of dependence; the stack undoes it backwards."""
         self._signals.listen()
         approve = f"frontdesk --state {shlex.quote(str(self._loaded.state_dir))} people approve"
+        premises = Premises(approve_command=approve, state=self._loaded.state_dir, config=self._loaded.path)
         reading = Reading(
-            settings=self._read_again, written=self._loaded.written, open_bot=self._open_bot, approve_command=approve
+            settings=self._read_again, written=self._loaded.written, open_bot=self._open_bot, premises=premises
         )
         staff = await self._assemble(reading)
         reload = Reload(self._loaded.settings, reading, staff)
@@ -152,9 +153,7 @@ class Daemon:
     async def _assemble(self, reading: Reading) -> Staff:
         """Make the parts; nothing moves yet."""
         settings, clock, random = self._loaded.settings, self._clock, self._random
-        house = furnish(
-            settings, self._store, self.bots, clock=clock, random=random, approve_command=reading.approve_command
-        )
+        house = furnish(settings, self._store, self.bots, clock=clock, random=random, premises=reading.premises)
         health = BotHealth(self.bots, await self._store.read(self._accounts))
         health.on_account = self._keep_account
         health.on_up, health.on_failed = house.outbox.open, house.outbox.hold

@@ -22,7 +22,7 @@ from config.places import Written
 from config.settings import Settings
 from core.agents.registry import Agents
 from core.aside import aside
-from core.assembly import MIB, SettingsPolicies, access_of, agents_of, bounds_of, rules_of
+from core.assembly import MIB, Premises, SettingsPolicies, access_of, agents_of, bounds_of, rules_of
 from core.clock import rfc3339
 from core.desk.desk import Desk
 from core.desk.house import House
@@ -63,7 +63,7 @@ class Reading:
     written: Callable[[], Written | None]
     """Tells one version of the file from another; None: there is no file."""
     open_bot: Callable[[BotName, BotSettings], Bot]
-    approve_command: str
+    premises: Premises
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +156,7 @@ class Reload:
             access=access_of(settings, {*house.bots, *map(BotName, settings.bots)}),
             policies=SettingsPolicies(settings),
             porter=bounds_of(settings),
-            rules=rules_of(settings, self._reading.approve_command),
+            rules=rules_of(settings, self._reading.premises),
         )
         cache = settings.cache
         house.cache.bound(most=cache.agents, most_bytes=cache.history_mib * MIB, idle_s=cache.idle_minutes * 60)

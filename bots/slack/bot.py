@@ -129,7 +129,7 @@ class SlackBot:
             await self._aside(lambda live: live.sender.answer(pressed, text, over=over))
 
     async def is_admin(self, chat: ChatId, user: UserId) -> bool:
-        return await self._aside(lambda live: outbound.is_admin(live.line, chat, user))
+        return await self._aside(lambda live: outbound.is_admin(live.line, live.listener.us, chat, user))
 
     async def fetch(self, attachment: Attachment) -> AsyncIterator[bytes]:
         async for piece in files.fetch(self._now().line, attachment):

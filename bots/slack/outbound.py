@@ -13,8 +13,10 @@ from typing import Any, Final
 from bots.slack import markup
 from bots.slack.emoji import name_of
 from bots.slack.faults import Unrenderable
+from bots.slack.inbound import Account
 from bots.slack.line import Line
 from core.errors import Rejected, Unknown
+from core.fields import Json, part
 from core.vocabulary import Address, Capabilities, ChatId, Delivery, MessageId, Pace, TextUnit, UserId
 
 DELIVERED: Final = "frontdesk_delivery"
@@ -109,13 +111,28 @@ async def entitle(line: Line, address: Address, title: str) -> None:
     await line.call("assistant.threads.setTitle", arguments, telling=False)
 
 
-async def is_admin(line: Line, chat: ChatId, user: UserId) -> bool:
-    """Whether a person runs the workspace, or made the channel. Raises `BotError`."""
-    told = (await line.call("users.info", {"user": user}, telling=False)).get("user")
-    if isinstance(told, dict) and any(told.get(role) is True for role in ("is_admin", "is_owner", "is_primary_owner")):
+async def is_admin(line: Line, us: Account, chat: ChatId, user: UserId) -> bool:
+    """Whether a person runs our workspace or our organization, or is ours and made the channel. Raises `BotError`.
+
+    What Slack says of somebody else's workspace counts for nothing here: a channel may be shared with it
+    (https://docs.slack.dev/apis/slack-connect).
+    """
+    told = part(await line.call("users.info", {"user": user}, telling=False), "user") or {}
+    organized = part(told, "enterprise_user") or {}
+    of_ours = us.enterprise != "" and organized.get("enterprise_id") == us.enterprise
+    at_home = told.get("team_id") in {us.team, us.enterprise} - {""}
+    if (at_home and _runs(told)) or (of_ours and _runs(organized)):
         return True
-    channel = (await line.call("conversations.info", {"channel": chat}, telling=False)).get("channel")
-    return isinstance(channel, dict) and channel.get("creator") == user
+    if not (at_home or of_ours):
+        return False
+    channel = part(await line.call("conversations.info", {"channel": chat}, telling=False), "channel") or {}
+    return channel.get("creator") == user
+
+
+def _runs(told: Json) -> bool:
+    """https://docs.slack.dev/reference/objects/user-object: of the workspace that `team_id` names, or, in
+    `enterprise_user`, of the organization."""
+    return any(told.get(role) is True for role in ("is_admin", "is_owner", "is_primary_owner"))
 
 
 async def react(line: Line, address: Address, message: MessageId, emoji: str) -> None:

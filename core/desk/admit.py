@@ -10,7 +10,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from core.agents.agent import Answer
-from core.desk import bringing, coalesce, consent, offering, resets
+from core.desk import answering, bringing, coalesce, consent, offering, resets
+from core.desk.answering import Offer
 from core.desk.client_tools import tools_of
 from core.desk.offering import Choice, Offered, Tokens
 from core.desk.record import Ending, close_turn
@@ -25,6 +26,7 @@ from core.store.conversations import Conversation, ConversationId, SessionId
 from core.store.deliveries import Posted
 from core.store.entries import Draft, Entry, Json, Kind
 from core.store.inbox import Fate, Waiting
+from core.store.people import Role
 from core.store.sessions import ResetContext, Session
 from core.store.sql import Tx
 from core.store.turns import Turn
@@ -44,7 +46,7 @@ class Intent(Struct, frozen=True, kw_only=True):
     rows: tuple[RowId, ...]
     turn: TurnId
     session: SessionId
-    agent: str
+    agents: Offer
     policy: Policy
     zone: str
     now: datetime
@@ -54,9 +56,9 @@ class Intent(Struct, frozen=True, kw_only=True):
 
 
 class Admitted(Struct, frozen=True, kw_only=True):
-    """A turn that is open. `head` is the seq up to which the agent must have seen the session; `message` is the user
-    entry. Where a turn goes on after its calls were answered, `since` is what its first part stored after the message,
-    and `answers` what became of the calls."""
+    """A turn that is open. `conversation` is as its author has it (`answering.Offer.holds`). `head` is the seq up to
+    which the agent must have seen the session; `message` is the user entry. Where a turn goes on after its calls were
+    answered, `since` is what its first part stored after the message, and `answers` what became of the calls."""
 
     conversation: Conversation
     session: Session
@@ -70,6 +72,8 @@ class Admitted(Struct, frozen=True, kw_only=True):
     tools: tuple[ClientTool, ...] = ()
     received_at: datetime | None = None
     """Of the first row; None where an agent was asked for it before."""
+    role: str = Role.GUEST
+    """As what its author was heard."""
     entitled: bool = False
     """These words are the session's first title."""
 
@@ -127,7 +131,7 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
     conversations.speak_from(tx, conversation, last.address, last.kind)
     faultpoint("admission.written", turn.id)
     return Admitted(
-        conversation=conversation,
+        conversation=intent.agents.holds(conversation, last.role),
         session=session,
         turn=turn,
         head=head,
@@ -136,6 +140,7 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         posted=tuple(posted),
         tools=tools_of(rows),
         received_at=first.received_at,
+        role=last.role,
         entitled=session.title != before,
     )
 
@@ -195,13 +200,15 @@ def _go_on(
         inbox.finish(tx, row.id, Fate.STALE, intent.now)
         posted.append(deliveries.say(tx, row.address, row.kind, notices.say("stale", count=1), intent.now))
         return NothingLeft(fence=conversation.fence, posted=tuple(posted), carried=intent.carry is not None)
-    tools = tools_of(inbox.taken_by(tx, found.turn.id))
+    asked = inbox.taken_by(tx, found.turn.id)
+    role = answering.role_of(asked)
     turn = consent.begin(tx, found, row, intent.turn, intent.now)
     faultpoint("admission.written", turn.id)
     return Admitted(
-        conversation=conversation, session=session, turn=turn, head=session.model_head, message=found.message,
+        conversation=intent.agents.holds(conversation, role), session=session, turn=turn,
+        head=session.model_head, message=found.message,
         rows=tuple(one.id for one in inbox.taken_by(tx, turn.id)), posted=tuple(posted), since=found.since,
-        answers=found.answers, tools=tools, received_at=row.received_at,
+        answers=found.answers, tools=tools_of(asked), received_at=row.received_at, role=role,
     )  # fmt: skip
 
 
@@ -316,7 +323,7 @@ def _open(tx: Tx, conversation: Conversation, session: Session, said: Entry, las
         address=last.address,
         kind=last.kind,
         user_seq=said.seq,
-        agent=intent.agent,
+        agent=intent.agents.usual,
         opened_at=intent.now,
     )
     turns.start(tx, turn)

@@ -81,9 +81,10 @@ def _over(tx: Tx, notices: Notices, now: datetime) -> list[Posted]:
 
 def _settled(tx: Tx, text: str, meant: Sequence[Meaning], notices: Notices) -> str:
     """What became of the call in place of how to answer."""
-    asked = [consents.get(tx, ConsentId(one.target)) for one in meant if one.action is Action.APPROVE]
+    asked = [consents.get(tx, ConsentId(one.target)) for one in meant if one.action in (Action.APPROVE, Action.DENY)]
     states = [one.state for one in asked if one is not None and one.state is not ConsentState.OPEN]
-    how = consent.how(notices)
-    if not states or not text.endswith(how):
+    ends = (consent.how(notices), consent.how_elsewhere(notices))
+    how = next((end for end in ends if text.endswith(end)), None)
+    if not states or how is None:
         return text
     return f"{text.removesuffix(how)}{notices.say(f'consent_was_{states[0]}')}"

@@ -8,10 +8,11 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from core.agents.registry import Agents
+from core.desk.answering import Offer
 from core.desk.coalesce import Ref, ref_of, stopped_turn
 from core.desk.commands import answers, choices, ended, forget
 from core.desk.commands.effects import EFFECTS, Case, Effect
-from core.desk.commands.table import Reach, parse
+from core.desk.commands.table import BY_NAME, Parsed, Reach, parse
 from core.desk.record import Ending, close_turn
 from core.desk.replying import reply
 from core.desk.resets import Policy
@@ -32,7 +33,8 @@ CLOSING = ("stop", "reset", ended.END)
 
 class Order(Struct, frozen=True, kw_only=True):
     """A command row to be carried out. `running` is the turn that it ends, with how that ended. `reach`: how much of
-    the conversation is the sender's to end; who may not at all is told so."""
+    the conversation is the sender's to end; who may not at all is told so, by
+    `refusal`, a key of the message catalogue."""
 
     conversation: ConversationId
     fence: int | None
@@ -44,9 +46,10 @@ class Order(Struct, frozen=True, kw_only=True):
     new_session: SessionId
     parts: Callable[[str], tuple[str, ...]]
     agents: Agents
-    default_agent: str
+    offer: Offer
     running: tuple[Turn, Ending] | None = None
     reach: Reach = Reach.ALL
+    refusal: str = "not_yours"
 
 
 class Done(Struct, frozen=True, kw_only=True):
@@ -102,9 +105,9 @@ def carry_out(tx: Tx, order: Order) -> Done:
 
 
 def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, closed: int) -> Effect:
-    if order.reach is Reach.NONE:
-        return Effect(reply=order.notices.say("not_yours"))
     parsed = parse(row.text)
+    if order.reach is Reach.NONE and not _only_shows(order.name, parsed):
+        return Effect(reply=order.notices.say(order.refusal))
     case = Case(
         conversation=conversation,
         row=row,
@@ -115,7 +118,7 @@ def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, clos
         new_session=order.new_session,
         parts=order.parts,
         agents=order.agents,
-        default_agent=order.default_agent,
+        offer=order.offer,
         stopped=order.running is not None,
         closed=closed,
         reach=order.reach,
@@ -123,3 +126,8 @@ def _effect(tx: Tx, conversation: Conversation, row: Waiting, order: Order, clos
     effect = ALL_EFFECTS[order.name](tx, case)
     faultpoint("command.written", order.name, row.id)
     return effect
+
+
+def _only_shows(name: str, parsed: Parsed | None) -> bool:
+    command = BY_NAME.get(name)
+    return command is not None and command.shows and parsed is not None and not parsed.argument.strip()

@@ -61,8 +61,9 @@ class Compacting:
         if conversation.session is None or row is None:
             return Compacted(said="compact_nothing")
         session_id = conversation.session
-        usual = house.policies.agent(self.ref.address.bot)
-        spec = await agents.fresh(conversation.agent, usual, conversation.model)
+        offer = house.policies.agents(self.ref.address.bot)
+        conversation = offer.holds(conversation, self.ref.role)
+        spec = await agents.fresh(conversation.agent, offer.usual, conversation.model)
         if not agents.sums_up(spec):
             return Compacted(said="compact_no_model")
         session, log_ = await house.store.read(

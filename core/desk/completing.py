@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from core.agents.agent import AgentSpec
+from collections.abc import Iterable
+
 from core.desk import intake
+from core.desk.answering import chooses_models
 from core.desk.commands.effects import resumable
 from core.desk.house import House
 from core.desk.intake import Standing
@@ -39,8 +41,16 @@ async def complete(house: House, principal: Principal, command: str, typed: str)
     who, here, found = await house.store.read(look)
     if who is None:
         return []
-    spec = house.agents.spec(here.agent if here is not None else None, house.policies.agent(principal.address.bot))
-    offered = _sessions(house, found) if command == "resume" else _names(house, spec, command)
+    agents = house.policies.agents(principal.address.bot)
+    held = agents.holds(here, who.role) if here is not None else None
+    spec = house.agents.spec(held.agent if held is not None else None, agents.usual)
+    match command:
+        case "resume":
+            offered = _sessions(house, found)
+        case "model":
+            offered = _names(spec.models if chooses_models(who.role) else ())
+        case _:
+            offered = _names(agents.agents(who.role, house.agents.specs))
     words = typed.strip().casefold()
     return [choice for choice in offered if words in choice.label.casefold() or words in choice.value][:MOST]
 
@@ -69,6 +79,5 @@ def _sessions(house: House, found: list[Session]) -> list[Choice]:
     return listed
 
 
-def _names(house: House, spec: AgentSpec, command: str) -> list[Choice]:
-    names = list(spec.models) if command == "model" else list(house.agents.specs)
+def _names(names: Iterable[str]) -> list[Choice]:
     return [Choice(value=name, label=name[:SHOWN_CHARS]) for name in names]

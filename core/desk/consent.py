@@ -123,12 +123,9 @@ def wanted(calls: Sequence[tuple[Ask, Entry]]) -> list[tuple[Ask, Entry]]:
     return [(ask, call) for ask, call in calls if ask.waits is Waits.CONSENT]
 
 
-def asked(calls: Sequence[tuple[Ask, Entry]], notices: Notices) -> str:
-    """The question, with every call exactly as it will be made; "" for no calls."""
-    if not calls:
-        return ""
-    blocks = [notices.say("consent_ask", count=len(calls)), *(shown(ask, call, notices) for ask, call in calls)]
-    return "\n\n".join([*blocks, how(notices)])
+def asked(calls: Sequence[tuple[Ask, Entry]], notices: Notices, head: str, foot: str) -> str:
+    """The question between these, with every call exactly as it will be made."""
+    return "\n\n".join([head, *(shown(ask, call, notices) for ask, call in calls), foot])
 
 
 def shown(ask: Ask, call: Entry, notices: Notices) -> str:
@@ -140,6 +137,11 @@ def shown(ask: Ask, call: Entry, notices: Notices) -> str:
 def how(notices: Notices) -> str:
     """What to say to it."""
     return notices.say("consent_how", minutes=int(EXPIRES_AFTER.total_seconds() // 60))
+
+
+def how_elsewhere(notices: Notices) -> str:
+    """What an owner says to it who is asked for somebody else."""
+    return notices.say("consent_how_elsewhere", minutes=int(EXPIRES_AFTER.total_seconds() // 60))
 
 
 def _fenced(arguments: str, notices: Notices) -> str:

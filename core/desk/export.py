@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 from core.clock import rfc3339
@@ -13,11 +13,31 @@ from core.store.entries import Entry, Json, Kind
 from core.store.sessions import Session
 from core.vocabulary import TurnId
 
+_BY_TOOLS = (Kind.TOOL_CALL, Kind.TOOL_RESULT)
+
 
 def markdown(session: Session, log: Sequence[Entry], notices: Notices) -> str:
     """What people see of it; what was taken back is left out."""
-    head = notices.say("export_head", title=session.title or notices.say("untitled"))
-    return "\n\n".join([head, *(_block(entry, notices) for entry in history.for_people(log))])
+    return _whole(session.title, history.for_people(log), notices)
+
+
+def shared_markdown(session: Session, log: Sequence[Entry], since: int, notices: Notices) -> str:
+    """As `markdown`, for somebody among others: from the entry `since` on, and without what tools were told and gave,
+    which nobody was shown. The title says what it began with."""
+    whole = history.for_people(log)
+    seen = [one for one in whole if one.seq >= since and one.kind not in _BY_TOOLS]
+    from_start = not any(one.kind is Kind.USER and one.seq < since for one in whole)
+    return _whole(session.title if from_start else None, seen, notices)
+
+
+def first_said(log: Sequence[Entry], turns: Collection[TurnId]) -> int | None:
+    """The seq of the first message of these turns; None: there is none."""
+    return next((one.seq for one in log if one.kind is Kind.USER and one.turn in turns), None)
+
+
+def _whole(title: str | None, seen: Sequence[Entry], notices: Notices) -> str:
+    head = notices.say("export_head", title=title or notices.say("untitled"))
+    return "\n\n".join([head, *(_block(entry, notices) for entry in seen)])
 
 
 def _block(entry: Entry, notices: Notices) -> str:

@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
+from config.places import SYSTEM_FOLDERS
 from core.desk.kinds_of_files import kind_of, picture_type
 from core.errors import FileRefused
 from core.people.names import plain_line
@@ -27,12 +28,54 @@ MIB = 1024 * 1024
 PIECE_BYTES = MIB
 
 
+class Withheld(Struct, frozen=True, kw_only=True):
+    """What is never handed over, from whatever folder: the state directory, the config file, and files that hold
+    secrets."""
+
+    state: Path | None = None
+    config: Path | None = None
+    secrets: frozenset[Path] = frozenset()
+
+    def why(self, real: Path, found: os.stat_result) -> str:
+        """Why this file is withheld; "" if it is not. `real`: its path without links."""
+        if any(real.is_relative_to(folder) for folder in SYSTEM_FOLDERS):
+            return "belongs to the system"
+        if found.st_nlink > 1:  # by its other name it may be anything
+            return "has another name elsewhere (a hard link)"
+        if self.state is not None and _lies_in(real, self.state):
+            return "belongs to the desk itself"
+        if any(_is_at(found, path) for path in {self.config, *self.secrets}):
+            return "belongs to the desk itself"
+        if self.config is not None and not found.st_mode & 0o077 and _lies_in(real, self.config.parent):
+            return "is beside the config and may be read by its owner alone, as secrets are"
+        return ""
+
+
+def _is_at(found: os.stat_result, path: Path | None) -> bool:
+    try:
+        return path is not None and os.path.samestat(found, path.stat())
+    except OSError:
+        return False
+
+
+def _lies_in(real: Path, folder: Path) -> bool:
+    """By the folders themselves: a mount may show one under a second path."""
+    if real.is_relative_to(folder.resolve()):
+        return True
+    try:
+        wanted = folder.stat()
+    except OSError:
+        return False
+    return any(_is_at(wanted, parent) for parent in real.parents)
+
+
 class Hand(Struct, frozen=True, kw_only=True):
     """What may be handed over: `roots` are absolute, `limit` is in bytes of one file, `most` how many files."""
 
     roots: tuple[Path, ...]
     limit: int
     most: int
+    withheld: Withheld = Withheld()
 
 
 def mib(size: int) -> str:
@@ -54,7 +97,7 @@ def take(files: Files, paths: Sequence[str], hand: Hand) -> tuple[SentFile, ...]
 
 
 def _one(files: Files, path: str, hand: Hand) -> SentFile:
-    with _opened(path, hand.roots) as (stream, real):
+    with _opened(path, hand) as (stream, real):
         size = os.fstat(stream.fileno()).st_size
         if size > hand.limit:
             has = math.ceil(10 * size / MIB) / 10  # never what it may have
@@ -96,9 +139,10 @@ def _leads_inside(path: Path, roots: Sequence[Path]) -> bool:
 
 
 @contextmanager
-def _opened(path: str, roots: Sequence[Path]) -> Iterator[tuple[BinaryIO, Path]]:
+def _opened(path: str, hand: Hand) -> Iterator[tuple[BinaryIO, Path]]:
     """The file is pinned first, which does nothing to it, and asked where and what it is; then the pinned one is
     opened: nothing can be put in its place."""
+    roots = hand.roots
     if "\0" in path or not path.strip() or not roots:
         raise FileRefused("That is no file that may be sent.")
     try:
@@ -111,8 +155,11 @@ def _opened(path: str, roots: Sequence[Path]) -> Iterator[tuple[BinaryIO, Path]]
         real = Path(os.readlink(_pin(pinned)))
         if not any(real.is_relative_to(root.resolve()) for root in roots):
             raise FileRefused(_OUTSIDE.format(path=path))
-        if not stat.S_ISREG(os.fstat(pinned).st_mode):
+        found = os.fstat(pinned)
+        if not stat.S_ISREG(found.st_mode):
             raise FileRefused(f"{path} is no file.")
+        if why := hand.withheld.why(real, found):
+            raise FileRefused(f"{path} may not be sent: it {why}.")
         try:
             descriptor = os.open(_pin(pinned), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:

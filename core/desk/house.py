@@ -13,9 +13,11 @@ from msgspec.structs import replace
 from core.agents.cache import AgentCache
 from core.agents.registry import Agents
 from core.delivery.outbox import Outbox
+from core.desk.answering import Offer
+from core.desk.handing import Withheld
 from core.desk.offering import TOKEN_CHARS, Tokens
 from core.desk.resets import Policy
-from core.people.access import AccessRules
+from core.people.access import AccessRules, ConsentBy
 from core.ports import Bot, Clock, HasTitles, Random
 from core.service.notices import Notices
 from core.store.engine import Store
@@ -47,8 +49,8 @@ class Policies(Protocol):
     def policy(self, bot: BotName, kind: ChatKind) -> Policy:
         """The reset policy that holds there; the most specific setting wins."""
 
-    def agent(self, bot: BotName) -> str:
-        """The agent that answers there unless the conversation chose another."""
+    def agents(self, bot: BotName) -> Offer:
+        """Who answers there, and who may be chosen in place."""
 
     def manners(self, bot: BotName) -> Manners:
         """How this bot behaves."""
@@ -77,6 +79,9 @@ class DeskRules(Struct, frozen=True, kw_only=True):
     retention: timedelta | None = None
     approve_command: str = "frontdesk people approve"
     """What lets a stranger in, to be followed by the code."""
+    consent_by: ConsentBy = "let_in"
+    withheld: Withheld = Withheld()
+    """Files that no agent sends."""
 
 
 @dataclass(kw_only=True)

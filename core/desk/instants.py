@@ -10,19 +10,21 @@ import structlog
 from msgspec.structs import replace
 
 from core.desk.coalesce import ref_of
-from core.desk.commands.instant import ANSWERS, Question
+from core.desk.commands.instant import ANSWERS, Question, Transcript
 from core.desk.handing import upload_limit
 from core.desk.house import House
 from core.desk.refuse import refuse_broken, refuse_stale
 from core.desk.replying import reply
 from core.errors import StoreError
+from core.people.access import user_of
 from core.store import attachments, conversations, deliveries, inbox
 from core.store.attachments import File
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted, SentFile
 from core.store.inbox import Fate, Waiting
+from core.store.people import Role
 from core.store.sql import Tx
-from core.vocabulary import FileKind, RowId
+from core.vocabulary import ChatKind, FileKind, RowId
 
 log = structlog.get_logger("frontdesk.desk")
 
@@ -90,16 +92,24 @@ class Instants:
             now=now,
             notices=house.notices,
             agents=house.agents,
-            default_agent=house.policies.agent(row.address.bot),
+            offer=house.policies.agents(row.address.bot),
             version=self._version,
             zone=house.rules.zone_name,
+            shared=row.kind is not ChatKind.DIRECT and not house.rules.user_scope,
+            runs=row.role == Role.OWNER or (row.command == "export" and await self._runs_chat(row)),
         )
-        text = await house.store.read(lambda tx: ANSWERS[row.command or "unknown"](tx, question))
-        sent = await self._as_file(row, text, now) if row.command == "export" else None
+        answer = await house.store.read(lambda tx: ANSWERS[row.command or "unknown"](tx, question))
+        text = answer.text if isinstance(answer, Transcript) else answer
+        sent = await self._as_file(row, text, now) if isinstance(answer, Transcript) else None
         if sent is not None:
             return sent
         parts = await house.outbox.parts_aside(row.address.bot, text)
         return await house.store.write(lambda tx: _reply(tx, row, parts, now))
+
+    async def _runs_chat(self, row: Waiting) -> bool:
+        if row.kind is ChatKind.DIRECT:
+            return False
+        return await self._house.admins.is_admin(row.address.bot, row.address.chat, user_of(row.identity))
 
     async def _as_file(self, row: Waiting, text: str, now: datetime) -> Sequence[Posted] | None:
         """The transcript as a file, where the platform takes one of that size; else None."""

@@ -14,16 +14,18 @@ from core.desk import gate, keys, moving, offering, pressing
 from core.desk.arrivals import Offer, arrival_of, bare_of, message_key, nameless, ref_of
 from core.desk.coalesce import Ref
 from core.desk.coalesce import ref_of as stored_ref
+from core.desk.commands.table import argument
 from core.desk.gate import Decision, Drop, Pass, Stranger
 from core.desk.house import House
 from core.desk.offering import Choice, Offered
-from core.desk.pressing import Pressed
+from core.desk.pressing import Pressed, Presser
 from core.people import pairing as pairing_
-from core.people.access import identity_of
+from core.people.access import ConsentBy, identity_of
 from core.people.names import one_line, storable
 from core.service.notices import Notices
-from core.store import buttons, conversations, deliveries, inbox, moves, owners, people
+from core.store import buttons, consents, conversations, deliveries, inbox, moves, owners, people
 from core.store.buttons import Action
+from core.store.consents import ConsentId, ConsentState
 from core.store.conversations import ConversationId
 from core.store.deliveries import Posted
 from core.store.inbox import Arrival, Fate, Lane
@@ -75,6 +77,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     person_scope: bool
     user_scope: bool
     has_owners: bool
+    consent_by: ConsentBy = "let_in"
 
 
 class Intake:
@@ -126,7 +129,7 @@ class Intake:
 
     def _pass(self, arrival: Arrival, message: Message, person: str | None) -> Receipt:
         key = _key(message, person, user_scope=self._terms.user_scope)
-        conversation = conversations.find(self._tx, key)
+        conversation = self._asked_elsewhere(arrival) or conversations.find(self._tx, key)
         if arrival.lane is not Lane.INSTANT and conversation is None:
             conversation = conversations.ensure(self._tx, key, message.address, message.kind, self._now)
         if conversation is not None and arrival.lane is Lane.ORDERED and self._full(conversation):
@@ -138,6 +141,13 @@ class Intake:
             self._waiting[conversation] += arrival.lane is not Lane.INSTANT
         self.taken.append(Taken(ref=ref_of(row, arrival, self._now), lane=arrival.lane, conversation=conversation))
         return Receipt(verdict=Verdict.ACCEPTED, row=row)
+
+    def _asked_elsewhere(self, arrival: Arrival) -> ConversationId | None:
+        """The conversation of a call that an owner answers by its id."""
+        if arrival.command not in ("approve", "deny") or arrival.role != Role.OWNER:
+            return None
+        named = consents.get(self._tx, ConsentId(argument(arrival.text).strip().upper()))
+        return named.conversation if named is not None and named.state is ConsentState.OPEN else None
 
     def _full(self, conversation: ConversationId) -> bool:
         if conversation not in self._waiting:
@@ -198,11 +208,12 @@ class Intake:
         decision, _ = _judge(
             self._tx, offer, pressing.as_message(press), identity, user_scope=self._terms.user_scope
         )  # fmt: skip
-        found = None
+        presser = found = None
         if isinstance(decision, Pass) and identity is not None:
-            found = pressing.meaning(self._tx, press, identity, decision.role, self._now)
+            presser = Presser(identity=identity, role=decision.role, consent_by=self._terms.consent_by)
+            found = pressing.meaning(self._tx, press, presser, self._now)
         if not isinstance(decision, Pass) or found is None or not buttons.use(self._tx, found.question, self._now):
-            return self._press_expired(press, bare if isinstance(decision, Pass) else nameless(bare))
+            return self._press_refused(press, bare if isinstance(decision, Pass) else nameless(bare), presser)
         self.pressed.append(Pressed(press=press, said="pressed", over=True))
         order = pressing.ordered(found)
         if order is None:
@@ -218,12 +229,14 @@ class Intake:
         )  # fmt: skip
         return Receipt(verdict=Verdict.ACCEPTED, row=row)
 
-    def _press_expired(self, press: Press, bare: Arrival) -> Receipt:
-        over = not pressing.is_somebodys(self._tx, press, self._now)
+    def _press_refused(self, press: Press, bare: Arrival, presser: Presser | None) -> Receipt:
+        """It is over, or for somebody else."""
+        whose = pressing.whose(self._tx, press, presser, self._now)
         receipt = self._drop(bare, Fate.REFUSED, "expired")
         kept = inbox.kept(self._tx, receipt.row) if receipt.verdict is Verdict.DUPLICATE else None
         done = kept is not None and kept.fate != Fate.REFUSED
-        self.pressed.append(Pressed(press=press, said="pressed" if done else "press_expired", over=over))
+        said = "pressed" if done else whose or "press_expired"
+        self.pressed.append(Pressed(press=press, said=said, over=whose is None))
         return receipt
 
     def _let_in(self, offer: Offer, arrival: Arrival, code: str) -> Receipt:
@@ -369,5 +382,5 @@ def terms(house: House) -> Terms:
     rules = house.rules
     return Terms(
         limit=rules.limit, person_scope=rules.person_scope, user_scope=rules.user_scope,
-        has_owners=house.access.has_owners,
+        has_owners=house.access.has_owners, consent_by=rules.consent_by,
     )  # fmt: skip

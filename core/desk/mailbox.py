@@ -113,7 +113,8 @@ class Mailbox:
         if turn is None or turn.over or ref.command is not None:
             return
         if self._house.rules.busy == "steer":
-            if not ref.brings:  # files are seen to before their message can join anything
+            # Files are seen to before their message can join anything.
+            if not ref.brings and (ref.kind is ChatKind.DIRECT or ref.identity == turn.turn.author):
                 turn.steer(ref)
         elif self._house.rules.busy == "interrupt" and self._may_interrupt(turn.turn.author):
             self._interrupting = True
@@ -225,13 +226,13 @@ class Mailbox:
 
     async def _control(self, ref: Ref) -> None:
         """A command that does not wait for its turn."""
+        self._at = ref
+        far = await self._reach(ref)
         turn = self.owner.turn
-        if ref.command == "steer" and turn is not None and not turn.over and not ref.brings:
+        if ref.command == "steer" and far is not Reach.NONE and turn is not None and not turn.over and not ref.brings:
             self._tray.put_in_order(ref)
             turn.steer(ref)
             return
-        self._at = ref
-        far = await self._reach(ref)
         ends = far in (Reach.OWN, Reach.ALL) and ref.command in CLOSING and self._is_meant(ref)
         if ends and turn is not None and not turn.over:
             turn.stop()
@@ -248,6 +249,8 @@ class Mailbox:
         await self._carry_out(ref, far)
 
     async def _reach(self, ref: Ref) -> Reach:
+        if ref.command == "steer" and self.owner.turn is None:  # a message, and everybody may write one
+            return Reach.ALL
         return await reach(self._house, ref, self.conversation, self.owner.at_work, self._tray.waiting)
 
     def _is_meant(self, ref: Ref) -> bool:

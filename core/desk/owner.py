@@ -19,6 +19,7 @@ from core.desk.commands import answers
 from core.desk.commands.table import Reach
 from core.desk.compacting import Compacting, Finish, finish
 from core.desk.house import House
+from core.desk.permission import refusal
 from core.desk.recall import keep, recall
 from core.desk.record import Ending, record
 from core.desk.refuse import refuse_broken, refuse_stale
@@ -73,7 +74,7 @@ class Owner:
             rows=tuple(ref.id for ref in run),
             turn=TurnId(house.random.uuid7()),
             session=SessionId(house.random.uuid7()),
-            agent=house.policies.agent(last.address.bot),
+            agents=house.policies.agents(last.address.bot),
             policy=house.policy(last.address.bot, last.kind),
             zone=house.rules.zone_name,
             now=(now := house.clock.now()),
@@ -203,9 +204,10 @@ class Owner:
             new_session=SessionId(house.random.uuid7()),
             parts=lambda text: house.outbox.parts(ref.address.bot, text),
             agents=house.agents,
-            default_agent=house.policies.agent(ref.address.bot),
+            offer=house.policies.agents(ref.address.bot),
             running=running,
             reach=reach,
+            refusal=refusal(house.rules.consent_by, ref),
         )
         done = await house.store.write(lambda tx: carry_out(tx, order))
         faultpoint("command.committed", ref.command, ref.id)

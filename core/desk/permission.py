@@ -8,7 +8,7 @@ from core.desk.carry_out import CLOSING
 from core.desk.coalesce import Ref
 from core.desk.commands.table import BY_NAME, Reach
 from core.desk.house import House
-from core.people.access import user_of
+from core.people.access import ConsentBy, allows, user_of
 from core.store import conversations, turns
 from core.store.conversations import ConversationId
 from core.store.people import Role
@@ -22,12 +22,15 @@ _TAKING_BACK = ("undo", "retry")
 async def reach(
     house: House, ref: Ref, conversation: ConversationId, at_work: str | None, waiting: Sequence[Ref]
 ) -> Reach:
-    """Those who run the chat and owners may do it to everybody, others to what is theirs or a bot's.
+    """Those who run the chat and owners may do it to everybody, others to what is theirs or a bot's. Nobody allows a
+    call who, by `consent_by`, may not even allow their own.
 
     `at_work` is the author of what goes on there; None: nothing does, and the last turn's author counts. Who runs the
     chat is asked only where the answer matters, since a platform may take its time over it. Raises `StoreError`.
     """
     command = BY_NAME.get(ref.command or "")
+    if ref.command == "approve" and not allows(house.rules.consent_by, ref.role):
+        return Reach.NONE
     shared = ref.kind is not ChatKind.DIRECT and not house.rules.user_scope
     if command is None or not command.reserved or not shared or ref.role == Role.OWNER:
         return Reach.ALL
@@ -42,6 +45,11 @@ async def reach(
     if own:
         return Reach.OWN
     return Reach.WAITING if command.name == "stop" and any(before) else Reach.NONE
+
+
+def refusal(consent_by: ConsentBy, ref: Ref) -> str:
+    """What is said where `reach` is none: a key of the message catalogue."""
+    return "owner_only" if ref.command == "approve" and not allows(consent_by, ref.role) else "not_yours"
 
 
 def _last_author(tx: Tx, conversation: ConversationId) -> str | None:

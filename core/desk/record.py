@@ -19,22 +19,24 @@ from core.store.entries import Draft, Entry, Kind
 from core.store.sessions import Session
 from core.store.sql import Tx
 from core.store.turns import Turn
-from core.vocabulary import Outcome
+from core.vocabulary import Address, ChatKind, Outcome
 
 
 class Told(Struct, frozen=True):
-    """One message, with its buttons."""
+    """One message, with its buttons. `to`: somebody's direct chat; None: where the turn is."""
 
     text: str
     made: tuple[Made, ...] = ()
+    to: Address | None = None
 
 
 class Ending(Struct, frozen=True, kw_only=True):
     """How a turn ended. `said` is what was said since the last entry that the turn committed itself; `reply` is the
     whole text as parts for the platform. `asks`: its calls that wait for somebody. `notice` is told after the reply, in
-    the words of `told` if there are any. `preview` is the message that grew, with what it is to say if there is no
-    reply; `shown` is what it says, None where that is not certain. There is something to say where that is nothing.
-    `at_once`: the first part is committed as `sending`, since the caller holds the chat's lane."""
+    the words of `told` if there are any, the first of them where the turn is. `preview` is the message that grew, with
+    what it is to say if there is no reply; `shown` is what it says, None where that is not certain. There is something
+    to say where that is nothing. `at_once`: the first part is committed as `sending`, since the caller holds the chat's
+    lane."""
 
     outcome: Outcome
     said: tuple[Draft, ...] = ()
@@ -142,6 +144,8 @@ def _post(tx: Tx, turn: Turn, ending: Ending, now: datetime) -> list[Posted]:
             conversation=turn.conversation, turn=turn.id, role=piece.role, part=piece.part, address=turn.address,
             kind=turn.kind, text=piece.told.text, state=state, buttons=offering.keep(tx, piece.told.made),
         )  # fmt: skip
+        if piece.told.to is not None:  # another conversation's, but known by the turn that it is about
+            parcel = replace(parcel, conversation=None, address=piece.told.to, kind=ChatKind.DIRECT)
         posted.append(deliveries.post(tx, parcel, now))
     return posted
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from core.desk.admit import Admitted, result_of
+from core.desk.answering import role_of
 from core.desk.coalesce import Ref, ref_of
 from core.desk.consent import GO_ON
 from core.desk.house import House
@@ -78,14 +79,17 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, house: House, *, 
     if preview is not None and preview.message is None and not preview.doubtful:
         deliveries.drop(tx, preview.id)
         preview = None
+    rows = inbox.taken_by(tx, turn.id)
+    role = role_of(rows)
     admitted = Admitted(
-        conversation=conversation,
+        conversation=house.policies.agents(turn.address.bot).holds(conversation, role),
         session=session,
         turn=turn,
         head=session.model_head,
         message=said,
-        rows=tuple(row.id for row in inbox.taken_by(tx, turn.id)),
+        rows=tuple(row.id for row in rows),
         posted=(),
+        role=role,
     )
     faultpoint("recovery.written", turn.id)
     return Unfinished(admitted=admitted, preview=preview, shown=shown, again=True)

@@ -323,9 +323,10 @@ class RunningTurn:
             reply = (self._house.notices.say("answer_stopped"),)
         asks = self._asks() if self._outcome is Outcome.SUSPENDED else []
         wanted = consent.wanted(asks)
+        now, name = self._house.clock.now(), self.message.sender or ""
+        told = await questions.ask(self._house, self.turn, self.admitted.role, name, wanted, now)
         if asks:
-            self._notice = consent.asked(wanted, self._house.notices)
-        told = await questions.ask(self._house, self.turn, wanted, self._house.clock.now())
+            self._notice = "\n\n".join(one.text for one in told if one.to is None)
         claimed = at_once and preview is None and bool(reply or self._notice) and self._lane.claim()
         return Ending(
             outcome=self._outcome,

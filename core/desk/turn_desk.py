@@ -64,7 +64,8 @@ class TurnDesk:
         if bot is None or not bot.capabilities.upload_limit_bytes:
             raise FileRefused("Files can't be sent in this chat.")
         hand = Hand(
-            roots=tuple(roots), limit=upload_limit(bot, turn.address), most=bot.capabilities.files_limit
+            roots=tuple(roots), limit=upload_limit(bot, turn.address), most=bot.capabilities.files_limit,
+            withheld=house.rules.withheld,
         )  # fmt: skip
         files = await asyncio.to_thread(take, house.store.files, paths, hand)
         words = storable(caption).strip()

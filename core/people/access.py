@@ -10,6 +10,8 @@ from core.store.people import Role
 from core.vocabulary import ChatId, Sender, UserId
 
 DirectMode = Literal["pairing", "allow", "open", "off"]
+ConsentBy = Literal["owner", "let_in", "asker"]
+"""Who may allow a call that waits for consent. Owners always may."""
 EVERY_GROUP = ChatId("*")
 
 
@@ -46,6 +48,17 @@ class AccessRules(Struct, frozen=True, kw_only=True):
 
     def of(self, bot: str) -> Access:
         return self.bots.get(bot, Access(direct="off"))
+
+
+def allows(consent_by: ConsentBy, role: str) -> bool:
+    """May somebody with this role allow a call that was made for them?"""
+    match consent_by:
+        case "owner":
+            return role == Role.OWNER
+        case "let_in":
+            return role in (Role.OWNER, Role.USER)
+        case "asker":
+            return True
 
 
 def identity_of(platform: str, sender: Sender) -> str | None:

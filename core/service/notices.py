@@ -40,6 +40,8 @@ ENGLISH = {
     "stopped": "Stopped.",
     "stopped_nothing": "Nothing was running.",
     "not_yours": "Only the person who asked, those who run this group, or an owner may do that.",
+    "owner_only": "Only an owner can do that.",
+    "asker_only": "Only the person who asked, or an owner, can do that.",
     "undone": "Took back {count} message(|s) and what was answered.",
     "undo_none": "There is nothing to take back.",
     "undo_few": "There are not so many messages to take back here; try a smaller number.",
@@ -113,6 +115,14 @@ ENGLISH = {
         "/approve allows it, /deny does not; with several, add the id or “all”. Good for {minutes} minutes; another "
         "message drops it."
     ),
+    "consent_in_group": " in a group",
+    "consent_for": "{name} ({identity}) asked for this{where}. It needs an owner's OK:",
+    "consent_how_elsewhere": "/approve ID allows it, /deny ID does not. Good for {minutes} minutes.",
+    "consent_owner_asked": "Only an owner can allow this ({tools}), so I asked in private. /deny cancels it.",
+    "consent_no_owner": (
+        "Only an owner can allow this ({tools}), and none has a direct chat with me to ask in. An owner can send me "
+        "/approve {ids}; /deny cancels it."
+    ),
     "consent_none": "Nothing waits for your word here.",
     "consent_expired": "That question has expired; ask again if you want it done.",
     "consent_which": "{count} calls wait: /approve ID or /deny ID, or “all”: {ids}",
@@ -131,11 +141,14 @@ ENGLISH = {
     "consent_left": "{said} Waiting for {count} more: {ids}",
     # who answers
     "model_is": "Model: {model}. /model NAME chooses for this conversation, /model default the usual one ({usual}).",
+    "model_shown": "Model: {model}.",
+    "model_not_yours": "Only people who were let in can change the model. Model: {model}.",
     "model_none": "The agent {agent} has no model to choose.",
     "model_unknown": "I have no model “{name}” to choose, or more than one of that name. There are:",
     "model_chosen": "From now on {model} answers here.",
     "model_default": "The usual model answers here: {model}.",
     "agent_is": "Agent: {agent}. /agent NAME chooses for this conversation.",
+    "agent_shown": "Agent: {agent}.",
     "agent_unknown": "I have no agent “{name}”. There are:",
     "agent_chosen": "From now on the agent {agent} answers here.",
     "agent_default": "The usual agent answers here: {agent}.",
@@ -188,6 +201,7 @@ ENGLISH = {
     "usage_other": "{name} {count}",
     "yes": "yes",
     "no": "no",
+    "export_not_yours": "You can download a conversation here after you took part in it.",
     "export_head": "# {title}",
     "export_user": "**{name}** ({at}):",
     "export_assistant": "**Agent** ({at}):",
@@ -217,6 +231,7 @@ ENGLISH = {
     "button_approve": "Allow",
     "button_deny": "Don't allow",
     "pressed": "Done.",
+    "press_not_yours": "This button is for somebody else.",
     "press_expired": "That has expired.",
     "paired": "Welcome. You can talk to me now; /help lists the commands.",
 }

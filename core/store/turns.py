@@ -65,6 +65,7 @@ _RUNNING = Sql(select(turns).where(_t.state == RUNNING).order_by(_t.opened_at, _
 _RUNNING_IN = Sql(select(turns).where(_t.state == RUNNING, _t.conversation_id == integer("conversation")))
 _SUSPENDED_IN = Sql(select(turns).where(_OPEN, _t.state == "suspended", _t.conversation_id == integer("conversation")))
 _LAST_OF = Sql(select(turns).where(_t.session_id == text("session")).order_by(_t.user_seq.desc()).limit(1))
+_BY = Sql(select(_t.id).where(_t.session_id == text("session"), _t.author == text("author")))
 _CLOSE = Sql(
     update(turns)
     .where(_t.id == text("row"))
@@ -158,6 +159,11 @@ def open_in(tx: Tx, conversation: ConversationId) -> int:
 def last_of(tx: Tx, session: SessionId) -> Turn | None:
     row = tx.one(_LAST_OF, session=session)
     return None if row is None else _from_row(row)
+
+
+def by(tx: Tx, session: SessionId, author: str) -> frozenset[TurnId]:
+    """Those of a session that an identity began."""
+    return frozenset(TurnId(row.text("id")) for row in tx.all(_BY, session=session, author=author))
 
 
 def close(tx: Tx, turn: TurnId, outcome: Outcome, at: datetime, usage: Mapping[str, int], reference: str = "") -> None:

@@ -95,6 +95,7 @@ def config(server: ThreadedTelegramServer, models: ThreadedModelServer, home: Pa
     return f"""
 [access]
 direct = "open"
+consent_by = "asker"
 [session.reset]
 mode = "none"
 [agents.default]

@@ -70,6 +70,7 @@ def config_of(
 {store}
 [access]
 direct = "open"
+consent_by = "asker"
 [session.reset]
 mode = "none"
 [agents.default]

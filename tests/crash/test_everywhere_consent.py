@@ -20,6 +20,7 @@ ALLOW: Final = ENGLISH["button_approve"]
 DENY: Final = ENGLISH["button_deny"]
 DONE: Final = ENGLISH["pressed"]
 EXPIRED: Final = ENGLISH["press_expired"]
+ASKER_ONLY: Final = ENGLISH["asker_only"]
 
 
 def asked(world: World, room: Room, *payees: str) -> None:
@@ -106,7 +107,7 @@ def test_nobody_else_answers_in_a_group(world_on: WorldOn, name: str) -> None:
         asked(world, world.hall, "Eve")
         allow, _ = world.hall.buttons
         world.hall.press(allow, by=1)
-        world.hall.until_told(EXPIRED, by=1)
+        world.hall.until_told(ASKER_ONLY, by=1)
         world.settle()
         assert (world.paid, len(world.hall.buttons), world.hall.told(by=0)) == ([], 2, [])
         world.hall.press(allow)

@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack
 from msgspec.structs import replace
 
 from config.settings import Settings
-from core.assembly import furnish
+from core.assembly import Premises, furnish
 from core.desk.desk import Desk
 from core.desk.house import House as CoreHouse
 from core.service.schedule import Chores
@@ -113,6 +113,7 @@ class House:
         self.random = FakeRandom()
         self.bots = {bot.name: bot for bot in bots}
         self.options = options
+        self.premises = Premises(state=state, config=state.with_name("config") / "frontdesk.toml")
         self.stage_name = f"stage {next(_names)}"
         self.stage = STAGES[self.stage_name] = Stage()
         self.store: WatchedStore
@@ -131,12 +132,26 @@ class House:
         agent = {"backend": "tests.fakes.agents:make", "options": {"stage": self.stage_name}}
         groups = [int(GROUP), -200]
         tables: dict[str, object] = {
-            "access": {"direct": "open", "owners": [f"telegram:{OWNER}"]},
+            "access": {"direct": "open", "owners": [f"telegram:{OWNER}"], "consent_by": "asker"},
             "agents": {"default": agent},
-            "bots": {name: {"platform": "telegram", "token": f"1:{name}", "groups": groups} for name in self.bots},
+            "bots": {
+                name: {
+                    "platform": "telegram",
+                    "token": f"1:{name}",
+                    "groups": groups,
+                    "agents": list(self._agents()),
+                }
+                for name in self.bots
+            },
         }
         merged = _merged(tables, {name: table for name, table in self.options.items() if name != "agents"})
         return Settings.model_validate({**merged, "agents": self.options.get("agents", tables["agents"])})
+
+    def _agents(self) -> dict[str, object]:
+        """Those of the options; everybody may choose any of them, unless the options say otherwise."""
+        named = self.options.get("agents", {})
+        assert isinstance(named, dict)
+        return named
 
     # one process
 
@@ -149,7 +164,9 @@ class House:
 
     async def _furnish(self) -> None:
         settings = self.settings()
-        self.core = furnish(settings, self.store, self.bots, clock=self.clock, random=self.random)
+        self.core = furnish(
+            settings, self.store, self.bots, clock=self.clock, random=self.random, premises=self.premises
+        )
         health = BotHealth(self.bots, {})
         self.desk = Desk(self.core, health, health.account_of, "1.0", health.heard)
         self.chores = Chores(self.core, self.desk)

@@ -30,6 +30,9 @@ from tests.flow.house import House
 WITH_BUTTONS = replace(GROWING, buttons=True)
 DRAFTING = replace(WITH_BUTTONS, drafts=True)
 DONE, EXPIRED = "Done.", "That has expired."
+SOMEBODY_ELSE_S = "This button is for somebody else."
+OWNER_ONLY = "Only an owner can do that."
+ASKER_ONLY = "Only the person who asked, or an owner, can do that."
 """What the one who pressed is told."""
 
 _events = itertools.count(1)

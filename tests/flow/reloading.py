@@ -19,7 +19,7 @@ class Reloaded:
     def __init__(self, house: House) -> None:
         self._house = house
         self._fault = ""
-        reading = Reading(settings=self._read, written=lambda: None, open_bot=self._no_bot, approve_command="approve")
+        reading = Reading(settings=self._read, written=lambda: None, open_bot=self._no_bot, premises=house.premises)
         self.reload_ = Reload(house.settings(), reading, self._staff(house))
 
     @staticmethod

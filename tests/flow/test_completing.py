@@ -213,3 +213,28 @@ async def test_the_list_of_sessions_counts_as_resume_does(furnish: Furnish) -> N
         number = next(line.partition(".")[0] for line in listed if "taxes" in line)
         await say(f"/resume {number}", user=user)
         assert house.seen(chat)[-1].startswith("Back in “taxes”")
+
+
+async def test_s02_only_what_may_be_chosen_is_offered(furnish: Furnish) -> None:
+    house = await with_models(furnish)
+    house.options["bots"] = {"main": {"agents": []}}
+    house.options["access"] = {"direct": "open", "allow": ["telegram:7"]}
+    await house.restart()
+    found = {
+        (command, user): {one.value for one in await offered(house, command, who=principal(user))}
+        for command in ("agent", "model")
+        for user in ("7", "66", OWNER)
+    }
+    assert found["agent", "7"] == found["agent", "66"] == {"default"}
+    assert found["agent", OWNER] == {"default", "other"}
+    assert found["model", "66"] == set()
+    assert found["model", "7"] == found["model", OWNER] == {"openai:gpt-usual", "fast", "Slow"}
+
+
+async def test_s02_of_an_owner_s_agent_in_a_group_others_are_offered_nothing(furnish: Furnish) -> None:
+    house = await with_models(furnish)
+    house.options["bots"] = {"main": {"agents": []}}
+    await house.restart()
+    await house.say_in_group("/agent other", user=OWNER)
+    assert "tiny" in {one.value for one in await offered(house, "model", who=principal(OWNER, GROUP))}
+    assert "tiny" not in {one.value for one in await offered(house, "model", who=principal("7", GROUP))}

@@ -26,7 +26,7 @@ class Shelf:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        root.mkdir()
+        root.mkdir(exist_ok=True)
 
     def put(self, name: str, data: bytes = b"content") -> str:
         (self.root / name).write_bytes(data)
@@ -359,3 +359,18 @@ async def test_an_answer_that_grew_before_keeps_its_place_and_nothing_is_lost(fi
     await filing.ended(said)
     await filing.advance(5)
     assert sorted(filing.seen()) == ["<a.txt>", "Let me see. There."]
+
+
+async def test_s03_no_agent_sends_what_belongs_to_the_desk(filing: House, tmp_path: Path) -> None:
+    """Whatever folder it may send from."""
+    config = filing.premises.config
+    assert config is not None
+    config.parent.mkdir()
+    (config.parent / "token").write_bytes(b"secret")
+    (config.parent / "token").chmod(0o600)
+    config.write_text("")
+    for path in (config, config.parent / "token", filing.state / "frontdesk.db"):
+        filing.stage.on("send", Shelf(tmp_path).sends(str(path)))
+        await filing.say("send it")
+        assert filing.seen()[-1].startswith(f"refused: {path} may not be sent")
+    assert bot_of(filing).received == []

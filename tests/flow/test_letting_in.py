@@ -10,7 +10,7 @@ from tests.flow.asking import verb
 from tests.flow.bot import AdminBot
 from tests.flow.conftest import Furnish
 from tests.flow.house import OWNER, House
-from tests.flow.pressing_bot import DONE, EXPIRED, ButtonBot, button_bot, press
+from tests.flow.pressing_bot import DONE, EXPIRED, OWNER_ONLY, ButtonBot, button_bot, press
 
 SECOND = "2"
 PAIRING: dict[str, object] = {"access": {"direct": "pairing", "owners": [f"telegram:{OWNER}"]}}
@@ -167,7 +167,7 @@ async def test_who_is_no_owner_any_more_lets_nobody_in(furnish: Furnish) -> None
     await verb(house, "people.role", id=person, role="user")
     receipt = await press(house, data, user=SECOND)
     assert receipt.verdict is Verdict.REFUSED
-    assert button_bot(house).told[-1][0] == EXPIRED
+    assert button_bot(house).told[-1] == (OWNER_ONLY, False)
     assert await house.store.read(lambda tx: people.known(tx, "telegram:7")) is None
 
 

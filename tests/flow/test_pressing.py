@@ -13,7 +13,7 @@ from core.vocabulary import EventId, Sender, UserId, Verdict
 from tests.flow.asking import verb
 from tests.flow.conftest import Furnish
 from tests.flow.house import GROUP, HOUR, OWNER, House
-from tests.flow.pressing_bot import DONE, EXPIRED, ButtonBot, button_bot, press, press_of
+from tests.flow.pressing_bot import DONE, EXPIRED, SOMEBODY_ELSE_S, ButtonBot, button_bot, press, press_of
 from tests.flow.reloading import Reloaded
 
 IDLE = {"session": {"reset": {"mode": "idle", "idle_minutes": 60}}}
@@ -127,7 +127,7 @@ async def test_a_foreign_press_changes_nothing_and_leaves_the_button_to_its_own(
     before = house.seen(GROUP)
     for user in ("8", OWNER):
         assert (await press(house, data, user=user, chat=GROUP)).verdict is Verdict.REFUSED
-    assert button_bot(house).told == [(EXPIRED, False)] * 2
+    assert button_bot(house).told == [(SOMEBODY_ELSE_S, False)] * 2
     assert button_bot(house).labels(GROUP) == ["Resume"]
     assert house.seen(GROUP) == before
     assert (await press(house, data, chat=GROUP)).verdict is Verdict.ACCEPTED

@@ -13,7 +13,7 @@ from core.vocabulary import CallOpened, ChatId, TextDelta, Verdict
 from tests.flow.bot import GrowingBot
 from tests.flow.conftest import Furnish
 from tests.flow.house import GROUP, House, Said
-from tests.flow.pressing_bot import DONE, EXPIRED, ButtonBot, button_bot, press, press_of
+from tests.flow.pressing_bot import DONE, EXPIRED, SOMEBODY_ELSE_S, ButtonBot, button_bot, press, press_of
 
 STOPPABLE = {"bots": {"main": {"stop_button": True}}}
 
@@ -170,7 +170,7 @@ async def test_in_a_group_it_is_the_asker_s(furnish: Furnish) -> None:
     house = await furnish(ButtonBot(), **STOPPABLE)
     _, data = await shown(house, chat=GROUP)
     assert (await press(house, data, user="8", chat=GROUP)).verdict is Verdict.REFUSED
-    assert button_bot(house).told == [(EXPIRED, False)]
+    assert button_bot(house).told == [(SOMEBODY_ELSE_S, False)]
     assert button_bot(house).labels(GROUP) == ["Stop"]
     await press(house, data, chat=GROUP)
     await house.advance(3)

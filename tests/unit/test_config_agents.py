@@ -354,3 +354,83 @@ tool = 5
         "18",
         "20",
     ]
+
+
+# Folders to send files from
+
+
+SEND_FROM = '[agents.default]\nmodel = "groq:a"\nfiles = [{}]\n'
+INSTEAD = 'make a folder for what may be sent, and name that: files = ["outbox"]'
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("'.'", "holds the config file, and secrets lie beside it"),
+        ("'..'", "holds the config file, and secrets lie beside it"),
+        ("'/'", "holds the config file, and secrets lie beside it"),
+        ("'~/'", "holds the config file, and secrets lie beside it"),
+        ("'outbox/..'", "holds the config file, and secrets lie beside it"),
+        ("'link'", "holds the config file, and secrets lie beside it"),
+        ("'state'", "holds the state directory, with every conversation"),
+        ("'state/files'", "is in the state directory, where every conversation is"),
+        ("'/proc'", "belongs to the system, and holds no files to send"),
+        ("'/sys/kernel'", "belongs to the system, and holds no files to send"),
+        ("'/dev'", "belongs to the system, and holds no files to send"),
+    ],
+)
+def test_s03_a_folder_that_holds_what_is_the_desk_s_is_refused(desk: Desk, written: str, why: str) -> None:
+    (desk.state / "files").mkdir(parents=True)
+    (desk.file.parent / "outbox").mkdir()
+    (desk.file.parent / "link").symlink_to(desk.file.parent)
+    [fault] = desk.faults(SEND_FROM.format(written))
+    assert fault.startswith("3: [agents.default] files")
+    assert why in fault
+    assert INSTEAD in fault
+
+
+def test_s03_a_folder_around_the_state_is_refused_wherever_the_config_is(desk: Desk, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "config").mkdir(parents=True)
+    (home / "data").mkdir()
+    elsewhere = Desk(home / "config")
+    elsewhere.state = home / "data" / "state"
+    [fault] = elsewhere.faults(SEND_FROM.format("'../data'"))
+    assert "holds the state directory" in fault
+
+
+def test_s03_a_config_that_is_a_link_has_two_folders(desk: Desk, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "frontdesk.toml"
+    real.parent.mkdir()
+    real.touch()
+    desk.file.symlink_to(real)
+    for written in ("'.'", "'dotfiles'"):
+        [fault] = desk.faults(SEND_FROM.format(written))
+        assert "holds the config file" in fault
+
+
+def test_s03_folders_of_their_own_are_taken(desk: Desk, tmp_path: Path) -> None:
+    for name in ("outbox", "state-of-things"):
+        (tmp_path / name).mkdir()
+    found = agent(desk.load(SEND_FROM.format("'outbox', 'state-of-things'")))
+    assert found.files == (tmp_path / "outbox", tmp_path / "state-of-things")
+
+
+def test_s03_the_files_of_all_secrets_are_known(desk: Desk, tmp_path: Path) -> None:
+    for name in ("key", "token", "header", "bearer"):
+        (tmp_path / name).write_text("123456:ABC-def", encoding="utf-8")
+    text = """\
+[agents.default]
+model = "openai:a"
+api_key = "file:key"
+[[agents.default.mcp]]
+name = "a"
+url = "http://127.0.0.1:9"
+headers = {Authorization = "file:~/header", X-Token = "env:HEADER"}
+[bots.telegram]
+token = "credential:token"
+[speech.transcribe]
+api_key = "bearer"
+"""
+    loaded = desk.load(text, {"CREDENTIALS_DIRECTORY": str(tmp_path), "HEADER": "x"})
+    assert loaded.settings.secret_files == {tmp_path / name for name in ("key", "header", "token")}

@@ -84,8 +84,9 @@ def test_the_example_with_everything_set_loads(tmp_path: Path) -> None:
     file = tmp_path / "frontdesk.toml"
     file.write_text(everything_set(), encoding="utf-8")
     (tmp_path / "instructions.md").write_text("Be brief.", encoding="utf-8")
+    (tmp_path / "outbox").mkdir()
 
-    loaded = load(config=file, state=tmp_path, environ=_ENVIRON)
+    loaded = load(config=file, state=tmp_path / "state", environ=_ENVIRON)
 
     assert set(loaded.settings.bots) == {"telegram", "discord", "slack", "terminal"}
     assert set(loaded.settings.agents) == {"default", "clever", "local", "mine"}

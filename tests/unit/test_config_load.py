@@ -337,3 +337,35 @@ def test_a_warning_reads_like_a_fault() -> None:
     warning = Fault(file="a.toml", line=3, option="[store] url", message="is slow", hint="write less")
 
     assert str(warning) == "a.toml:3: [store] url: is slow; write less"
+
+
+# Agents that people may choose
+
+
+TWO_AGENTS = """\
+[agents.default]
+backend = "offline"
+[agents.operations]
+backend = "offline"
+[bots.telegram]
+token = "1:abc"
+"""
+
+
+def test_s02_a_bot_offers_its_own_agent_unless_it_names_more(desk: Desk) -> None:
+    assert telegram(desk.load(TWO_AGENTS)).agents == ()
+    assert telegram(desk.load(f'{TWO_AGENTS}agents = ["operations"]')).agents == ("operations",)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('["operation"]', 'there is no agent "operation"; did you mean "operations"?'),
+        ('["default", "Operations"]', 'there is no agent "Operations"; did you mean "operations"?'),
+        ('["zzz"]', 'there is no agent "zzz"; there is: default, operations'),
+    ],
+)
+def test_s02_an_agent_that_there_is_none_of_is_named_with_the_nearest(desk: Desk, written: str, said: str) -> None:
+    [fault] = desk.faults(f"{TWO_AGENTS}agents = {written}")
+    assert fault.startswith("7: [bots.telegram] agents")
+    assert fault.endswith(said)

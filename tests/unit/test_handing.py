@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.desk.handing import Hand, take
+from core.desk.handing import Hand, Withheld, take
 from core.errors import FileRefused, StoreFull
 from core.store.files import Files
 from core.vocabulary import FileKind
@@ -323,3 +323,79 @@ def test_a_place_that_takes_nothing_says_so(place: Place, tmp_path: Path) -> Non
     blocked.write_text("in the way")
     with pytest.raises(StoreFull):
         take(Files(blocked), ["good.txt"], place.hand())
+
+
+# what belongs to the desk
+
+
+class Kept(Place):
+    """The folder holds, against all advice, the config, its secrets and the state."""
+
+    def __init__(self, home: Path) -> None:
+        super().__init__(home)
+        self.state = self.root / "state"
+        self.config = self.root / "frontdesk.toml"
+        self.token, self.key = self.root / "secrets" / "token", home / "outside" / "key"
+        for folder in (self.state, self.token.parent):
+            folder.mkdir()
+        for path in (self.config, self.token, self.key, self.state / "frontdesk.db", self.root / "mine.txt"):
+            path.write_bytes(SECRET)
+        self.withheld = Withheld(state=self.state, config=self.config, secrets=frozenset({self.token, self.key}))
+
+    def hand(self, *roots: Path, limit: int = MIB) -> Hand:
+        return Hand(roots=roots or (self.root,), limit=limit, most=MOST, withheld=self.withheld)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Kept:
+    return Kept(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "path", ["state/frontdesk.db", "frontdesk.toml", "secrets/token", "./secrets/../secrets/token"]
+)
+def test_s03_nothing_of_the_desk_is_handed_over(kept: Kept, path: str) -> None:
+    assert "belongs to the desk" in kept.refused(path)
+    assert kept.take("mine.txt") == [SECRET]
+
+
+def test_s03_nor_by_a_link_or_from_another_folder(kept: Kept) -> None:
+    (kept.root / "link").symlink_to(kept.token)
+    (kept.root / "folder").symlink_to(kept.state)
+    for path in ("link", "folder/frontdesk.db"):
+        assert "belongs to the desk" in kept.refused(path)
+    assert "belongs to the desk" in kept.refused("key", hand=kept.hand(kept.outside))
+
+
+def test_s03_a_secret_that_is_named_by_a_link_is_the_file_that_it_leads_to(kept: Kept) -> None:
+    real = kept.root / "real"
+    kept.key.rename(real)
+    kept.key.symlink_to(real)
+    assert "belongs to the desk" in kept.refused("real")
+
+
+def test_s03_what_has_a_second_name_is_not_handed_over(kept: Kept) -> None:
+    os.link(kept.outside / "secret.txt", kept.root / "harmless.txt")
+    assert "hard link" in kept.refused("harmless.txt")
+    (kept.outside / "secret.txt").unlink()
+    assert kept.take("harmless.txt") == [SECRET]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o400, 0o700])
+def test_s03_what_its_owner_alone_may_read_beside_the_config_is_not(kept: Kept, mode: int) -> None:
+    (kept.root / "deep").mkdir()
+    for path in (kept.root / "mine.txt", kept.root / "deep" / "other.txt", kept.outside / "apart.txt"):
+        path.write_bytes(SECRET)
+        path.chmod(mode)
+    for name in ("mine.txt", "deep/other.txt"):
+        assert "by its owner alone" in kept.refused(name)
+    assert kept.take(str(kept.outside / "apart.txt"), hand=kept.hand(kept.root, kept.outside)) == [SECRET]
+    (kept.root / "mine.txt").chmod(0o640)
+    assert kept.take("mine.txt") == [SECRET]
+
+
+@pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled"])
+def test_s03_what_belongs_to_the_system_is_not(kept: Kept, path: str) -> None:
+    told = kept.refused(path, hand=kept.hand(Path("/")))
+    assert "belongs to the system" in told or "can't be read" in told
+    assert not (Path(path).exists() and "can't be read" in told)

@@ -38,7 +38,7 @@ _DONE_BY: Final[Mapping[str, str]] = {
 }  # fmt: skip
 _DETAILS: Final = {"forget": ASKED}
 """Where a fate is told by another word than the command's name."""
-_NOT_YOURS: Final = ENGLISH["not_yours"]
+_NOT_YOURS: Final = (ENGLISH["not_yours"], ENGLISH["owner_only"])
 _CODE: Final = ENGLISH["pairing"].partition("{")[0]
 
 
@@ -85,7 +85,7 @@ class Part:
         """The role that the person has until the act; "O": an owner who is stored as one."""
         if self.cell.kind == LET_IN:
             return "O"
-        return "g" if self.one_s_own and self.cell.role == "b" else self.cell.role
+        return "u" if self.one_s_own and self.cell.role == "b" else self.cell.role
 
     @property
     def in_private_unknown(self) -> bool:
@@ -153,7 +153,7 @@ class Seen:
         if self.alone:
             return "P" if not self.said and detail == _command(self.part.cell.kind) else "?"
         told = [*self.said, *self.said_aside, *self.whispered]
-        if any(_NOT_YOURS in text for text in told):
+        if any(notice in text for text in told for notice in _NOT_YOURS):
             return "N" if len(told) == 1 else "?"
         if all(row.text_or_none("turn_id") for row in self.rows):
             return "A" if any(closing("")[:-1] in text for text in told) else "?"

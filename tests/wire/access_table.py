@@ -13,7 +13,7 @@ What is heard:
     A the agent answers          C the command is carried out, or answered
     P the command is answered for that person alone, and nobody else there sees it
     V told that nobody listens   N told that this is not theirs to do
-    X told that the button is over, and nothing happens
+    X told that the button is over, or whose it is, and nothing happens
     K given a code               T told, for their eyes, that this is no place for it
     L shown what they may choose among
     E shown that there is nothing for them to choose among
@@ -61,15 +61,15 @@ reply to the bot        | A A A s - - | A A A A b r | - - - - - - | A A A A b r 
 /undo, named            | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
 /clear, named           | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
 /compact, named         | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
-/model, named           | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
-/agent, named           | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/model, named           | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
+/agent, named           | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
 /usage, named           | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
 /export, named          | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
 /whoami, named          | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
 /again, named           | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
 /queue words, named     | A A A K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
 /steer words, named     | A A A K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
-/approve, named         | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
+/approve, named         | C C N K b r | C N N N b r | u u u u b r | C N N N b r | C C N N b r |
 /deny, named            | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
 /forget, named          | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
 /version, named         | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
@@ -125,9 +125,7 @@ reply to the bot        | - - - - - - | - - - - - - | - - - - - - | - - - - - - 
 /undo, named            | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 /clear, named           | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 /compact, named         | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
-/model, named           | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
-/agent, named           | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
-/approve, named         | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
+/approve, named         | C C N K b r | C C N N b r | u u u u b r | C N N N b r | C C N N b r |
 /deny, named            | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 /stop                   | C C C K b r | C C C C b r | u u u u b r | C N N N b r | C C C C b r |
 menu: /status           | C C C K b - | C C C C b - | T T T T b - | - - - - - - | - - - - - - |
@@ -158,12 +156,12 @@ ONLY_DISCORD: Final = """
 sticker                 | A A A K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |
 asks about it           | A A A 0 0 - | A A A A 0 - | 0 0 0 0 0 - | A A A A 0 - | A A A A 0 - |
 types /resume           | L L L E E - | L L L L E - | E E E E E - | L L L L E - | L L L E E - |
-types /model            | L L L E E - | L L L L E - | E E E E E - | L L L L E - | L L L L E - |
+types /model            | L L E E E - | L L E E E - | E E E E E - | L L E E E - | L L E E E - |
 types /agent            | L L L E E - | L L L L E - | E E E E E - | L L L L E - | L L L L E - |
 """
 """By the menu of a message only those are asked for a question who would be heard, and so it is with what completes an
-argument. A stranger in a direct chat has a code by then; in a thread where nobody knows one there is nothing to go back
-to."""
+argument; a guest chooses no model. A stranger in a direct chat has a code by then; in a thread where nobody knows one
+there is nothing to go back to."""
 
 ONLY_SLACK: Final = """
 asks about it           | A A A s b - | A A A K b - | A A A K b - | A A A K b - | A A A K b - |
@@ -203,17 +201,18 @@ BUTTON_PLACES: Final = ("direct", "listed", "ours")
 BUTTONS: Final = """
                              |   direct    |   listed    |    ours     |
                              | o u g s b x | o u g s b x | o u g s b x |
-Allow: one's own             | C C C - X - | C C C C X - | C C C C X - |
-Allow: somebody else's       | - - - - - - | X X X X X - | X X X X X - |
+Allow: one's own             | C C - - X - | C C - - X - | C C - - X - |
+Allow: somebody else's       | - - - - - - | C X X X X - | C X X X X - |
 Don't allow: one's own       | C C C - X - | C C C C X - | C C C C X - |
-Don't allow: somebody else's | - - - - - - | X X X X X - | X X X X X - |
+Don't allow: somebody else's | - - - - - - | C X X X X - | C X X X X - |
 Resume: one's own            | C C C - X - | C C C C X - | C C C C X - |
 Resume: somebody else's      | - - - - - - | X X X X X - | X X X X X - |
 Let in                       | C X X - X - | - - - - - - | - - - - - - |
 """
 """Under a question that waits for somebody's word, under the announcement that a new conversation began, and in the
-chats of owners under the name of a stranger. Roles are those at the press: who is blocked was asked before, and all
-who press "Let in" were owners then."""
+chats of owners under the name of a stranger. Roles are those at the press: who is blocked was let in before, and all
+who press "Let in" were owners then. Whoever was not let in has no button to allow their own call, but one to deny it:
+the owners are asked. An owner answers for anybody."""
 
 BUTTONS_ON: Final[Mapping[str, str]] = {
     "telegram": "",

@@ -9,10 +9,10 @@ import pytest
 
 from bots.slack.probe import SlackProbe
 from core.ports import Choice
-from core.vocabulary import BotName, Button, Edit, Message, Press
+from core.vocabulary import BotName, Button, ChatId, Edit, Message, Press, UserId
 from tests.contract.doubles import running
 from tests.drivers.slack import settings_for
-from tests.fakes.slack.model import Person
+from tests.fakes.slack.model import JsonObject, Person
 from tests.wire.slack_world import World, opened
 
 ORGANIZATION = "E0ORG"
@@ -160,3 +160,45 @@ async def test_when_slack_is_asked_too_much_for_names_it_is_asked_again_when_it_
         world.server.say(world.server.im(people[3]), people[3], "hello")
         await world.heard(4)
     assert [one.sender.name for one in world.messages] == ["", "", "", "eve"]
+
+
+# who runs a channel
+
+
+async def run_by(world: World, *people: Person) -> list[bool]:
+    """Whether each of them runs the channel."""
+    async with running(world.bot, world.desk):
+        await world.up()
+        return [await world.bot.is_admin(ChatId(world.general.id), UserId(one.id)) for one in people]
+
+
+async def test_s12_an_admin_of_another_workspace_runs_nothing_here(world: World) -> None:
+    theirs = world.server.add_team("Partner")
+    admin = world.server.person("Eve", team=theirs, is_admin=True)
+    assert await run_by(world, admin, world.server.person("Boss", is_admin=True)) == [False, True]
+
+
+@pytest.mark.parametrize("ours", [True, False])
+async def test_s12_who_made_the_channel_runs_it_if_they_are_ours(world: World, ours: bool) -> None:
+    maker = world.server.person("Eve", team=None if ours else world.server.add_team("Partner"))
+    channel: JsonObject = {"id": world.general.id, "creator": maker.id}
+    world.server.answer("conversations.info", 200, {"ok": True, "channel": channel})
+    assert await run_by(world, maker) == [ours]
+
+
+async def test_s12_in_an_organization_its_admins_run_all_and_others_their_own_workspace(grid: World) -> None:
+    place = grid.server.platform.teams[sibling(grid)]
+    partner = grid.server.add_team("Partner", enterprise_id="E9")
+    people = {
+        "admin of our workspace": grid.server.person("A", is_admin=True),
+        "admin of our organization": grid.server.person("B", team=place, runs_organization=True),
+        "admin of its other workspace": grid.server.person("C", team=place, is_admin=True),
+        "admin of another organization": grid.server.person("D", team=partner, is_admin=True, runs_organization=True),
+    }
+    assert await run_by(grid, *people.values()) == [True, True, False, False]
+
+
+async def test_s12_of_whom_slack_names_no_workspace_nobody_runs_anything(world: World) -> None:
+    bob = world.server.person("Bob")
+    world.server.answer("users.info", 200, {"ok": True, "user": {"id": bob.id, "is_admin": True}})
+    assert await run_by(world, bob) == [False]

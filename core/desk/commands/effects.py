@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from core.agents.registry import Agents
 from core.desk import bringing, resets
 from core.desk.admit import begin, close_suspended
+from core.desk.answering import Offer
 from core.desk.commands.table import Reach
 from core.desk.resets import Policy, ResetReason
 from core.people.access import user_of
@@ -49,7 +50,7 @@ class Case(Struct, frozen=True, kw_only=True):
     new_session: SessionId
     parts: Callable[[str], tuple[str, ...]]
     agents: Agents
-    default_agent: str
+    offer: Offer
     stopped: bool = False
     closed: int = 0
     reach: Reach = Reach.ALL

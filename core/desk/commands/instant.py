@@ -9,10 +9,11 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from core.agents.registry import Agents
+from core.desk.answering import Offer
 from core.desk.commands.effects import LISTED, resumable
 from core.desk.commands.table import COMMANDS, parse
 from core.desk.days import day_start
-from core.desk.export import markdown
+from core.desk.export import first_said, markdown, shared_markdown
 from core.service.notices import Notices
 from core.store import conversations, entries, inbox, sessions, turns
 from core.store.conversations import Conversation
@@ -22,15 +23,18 @@ from core.store.sql import Tx
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """An instant command. `conversation` is None where nobody has said anything yet."""
+    """An instant command. `conversation` is None where nobody has said anything yet. `shared`: others talk there, too;
+    `runs`: the sender is an owner, or runs the chat."""
 
     row: Waiting
     now: datetime
     notices: Notices
     agents: Agents
-    default_agent: str
+    offer: Offer
     version: str
     zone: str
+    shared: bool = False
+    runs: bool = False
 
     def conversation(self, tx: Tx) -> Conversation | None:
         return conversations.get(tx, self.row.conversation) if self.row.conversation is not None else None
@@ -91,8 +95,9 @@ def status(tx: Tx, question: Question) -> str:
 
 
 def _who_answers(question: Question, conversation: Conversation | None) -> str:
-    agent, model = (conversation.agent, conversation.model) if conversation is not None else (None, None)
-    spec = question.agents.spec(agent, question.default_agent, model)
+    held = question.offer.holds(conversation, question.row.role) if conversation is not None else None
+    agent, model = (held.agent, held.model) if held is not None else (None, None)
+    spec = question.agents.spec(agent, question.offer.usual, model)
     return question.notices.say("agent_with_model", agent=spec.name, model=spec.model) if spec.model else spec.name
 
 
@@ -132,11 +137,24 @@ def _usd(micro: int) -> str:
     return f"{micro / 1_000_000:,.4f}" if micro >= 100 else f"{micro / 1_000_000:.6f}"
 
 
-def export(tx: Tx, question: Question) -> str:
+class Transcript(Struct, frozen=True):
+    """What is sent as a file, where the platform takes one."""
+
+    text: str
+
+
+def export(tx: Tx, question: Question) -> str | Transcript:
+    """Among others what was said from the sender's first message on; all of it for who runs the chat, and owners."""
     session = question.session(tx)
     if session is None:
         return question.notices.say("no_session")
-    return markdown(session, entries.of_session(tx, session.id), question.notices)
+    log = entries.of_session(tx, session.id)
+    if not question.shared:
+        return Transcript(markdown(session, log, question.notices))
+    since = 1 if question.runs else first_said(log, turns.by(tx, session.id, question.row.identity))
+    if since is None:
+        return question.notices.say("export_not_yours")
+    return Transcript(shared_markdown(session, log, since, question.notices))
 
 
 def whoami(tx: Tx, question: Question) -> str:
@@ -153,7 +171,7 @@ def unknown(tx: Tx, question: Question) -> str:
     return question.notices.say("command_unknown", name=parsed.name if parsed is not None else "")
 
 
-ANSWERS: dict[str, Callable[[Tx, Question], str]] = {
+ANSWERS: dict[str, Callable[[Tx, Question], str | Transcript]] = {
     "help": help_,
     "sessions": sessions_,
     "status": status,

@@ -15,15 +15,16 @@ COMMAND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 class Command(Struct, frozen=True, kw_only=True):
     """`hint` shows the argument in the help. `reserved`: in a shared conversation only for the turn's author, those
-    who run the group, and owners. `turn`: its effect is a turn, so it waits in order and is admitted like a message.
-    `private`: its answer is for the asker alone, where the platform can do that; `personal`: else in the direct chat,
-    also where it was typed."""
+    who run the group, and owners; with `shows`, what it says without an argument is for everybody. `turn`: its effect
+    is a turn, so it waits in order and is admitted like a message. `private`: its answer is for the asker alone, where
+    the platform can do that; `personal`: else in the direct chat, also where it was typed."""
 
     name: str
     lane: Lane
     aliases: tuple[str, ...] = ()
     hint: str = ""
     reserved: bool = False
+    shows: bool = False
     turn: bool = False
     private: bool = False
     personal: bool = False
@@ -47,21 +48,21 @@ COMMANDS = (
     Command(name="reset", lane=Lane.CONTROL, aliases=("new",), hint="[text]", reserved=True),
     Command(name="resume", lane=Lane.ORDERED, hint="[n|title|id]", reserved=True),
     Command(name="sessions", lane=Lane.INSTANT, private=True, personal=True),
-    Command(name="title", lane=Lane.ORDERED, hint="TEXT"),
+    Command(name="title", lane=Lane.ORDERED, hint="TEXT", reserved=True, shows=True),
     Command(name="status", lane=Lane.INSTANT, private=True),
     Command(name="stop", lane=Lane.CONTROL, reserved=True),
     Command(name="retry", lane=Lane.ORDERED, reserved=True, turn=True),
     Command(name="undo", lane=Lane.ORDERED, hint="[n]", reserved=True),
     Command(name="clear", lane=Lane.ORDERED, reserved=True),
     Command(name="compact", lane=Lane.ORDERED, hint="[topic]", reserved=True),
-    Command(name="model", lane=Lane.ORDERED, hint="[name|default]", reserved=True),
-    Command(name="agent", lane=Lane.ORDERED, hint="[name|default]", reserved=True),
+    Command(name="model", lane=Lane.ORDERED, hint="[name|default]", reserved=True, shows=True),
+    Command(name="agent", lane=Lane.ORDERED, hint="[name|default]", reserved=True, shows=True),
     Command(name="usage", lane=Lane.INSTANT, private=True, personal=True),
     Command(name="export", lane=Lane.INSTANT, private=True, personal=True),
     Command(name="whoami", lane=Lane.INSTANT, private=True, personal=True),
     Command(name="again", lane=Lane.ORDERED),
     Command(name="queue", lane=Lane.ORDERED, hint="TEXT", turn=True),
-    Command(name="steer", lane=Lane.CONTROL, hint="TEXT"),
+    Command(name="steer", lane=Lane.CONTROL, hint="TEXT", reserved=True),
     Command(name="approve", lane=Lane.CONTROL, hint="[id|all]", reserved=True),
     Command(name="deny", lane=Lane.CONTROL, hint="[id|all]", reserved=True),
     Command(name="forget", lane=Lane.ORDERED, hint="[yes]", private=True, personal=True),

@@ -107,7 +107,13 @@ class Cast(Openings):
         return app
 
     def person(
-        self, name: str = "ada", *, team: Team | None = None, locale: str = "en-US", is_admin: bool = False
+        self,
+        name: str = "ada",
+        *,
+        team: Team | None = None,
+        locale: str = "en-US",
+        is_admin: bool = False,
+        runs_organization: bool = False,
     ) -> Person:
         with self.platform.lock:
             who = Person(
@@ -117,6 +123,7 @@ class Cast(Openings):
                 real_name=name.title(),
                 locale=locale,
                 is_admin=is_admin,
+                runs_organization=runs_organization,
             )
             self.platform.people[who.id] = who
             return who

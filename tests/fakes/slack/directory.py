@@ -94,7 +94,7 @@ def _enterprise_user(platform: Platform, person: Person, organization: str | Non
         "id": person.id,
         "enterprise_id": organization,
         "enterprise_name": "Org",
-        "is_admin": False,
+        "is_admin": person.runs_organization,
         "is_owner": False,
         "teams": teams,
     }

@@ -32,6 +32,8 @@ class Person:
     app_id: str = ""
     locale: str = "en-US"
     is_admin: bool = False
+    """Of the workspace `team_id`."""
+    runs_organization: bool = False
     deleted: bool = False
 
     @property
