@@ -70,6 +70,8 @@ class Admitted(Struct, frozen=True, kw_only=True):
     tools: tuple[ClientTool, ...] = ()
     received_at: datetime | None = None
     """Of the first row; None where an agent was asked for it before."""
+    role: str = ""
+    """Of whoever asks."""
     entitled: bool = False
     """These words are the session's first title."""
 
@@ -136,6 +138,7 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         posted=tuple(posted),
         tools=tools_of(rows),
         received_at=first.received_at,
+        role=last.role,
         entitled=session.title != before,
     )
 
@@ -170,8 +173,8 @@ def _tell_of_files(
 
 def _keep_files(tx: Tx, session: Session, said: Entry, row: Waiting, now: datetime) -> None:
     for file in row.enclosed.files:
-        if file.digest is not None:
-            attachment = file.attachment
+        attachment = file.attachment
+        if file.digest is not None and (attachment.ref or file.digest in attachments.of_session(tx, session.id)):
             kept = File(
                 digest=file.digest, name=attachment.name, media_type=attachment.media_type, size=file.size or 0
             )  # fmt: skip
@@ -195,13 +198,14 @@ def _go_on(
         inbox.finish(tx, row.id, Fate.STALE, intent.now)
         posted.append(deliveries.say(tx, row.address, row.kind, notices.say("stale", count=1), intent.now))
         return NothingLeft(fence=conversation.fence, posted=tuple(posted), carried=intent.carry is not None)
-    tools = tools_of(inbox.taken_by(tx, found.turn.id))
+    asked = inbox.taken_by(tx, found.turn.id)
     turn = consent.begin(tx, found, row, intent.turn, intent.now)
     faultpoint("admission.written", turn.id)
     return Admitted(
         conversation=conversation, session=session, turn=turn, head=session.model_head, message=found.message,
         rows=tuple(one.id for one in inbox.taken_by(tx, turn.id)), posted=tuple(posted), since=found.since,
-        answers=found.answers, tools=tools, received_at=row.received_at,
+        answers=found.answers, tools=tools_of(asked), received_at=row.received_at,
+        role=asked[-1].role if asked else "",
     )  # fmt: skip
 
 

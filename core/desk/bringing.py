@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from core.desk.handing import mib
 from core.people.names import NAME_LIMIT, plain_line, storable
@@ -11,10 +11,13 @@ from core.store.enclosures import Enclosed, Enclosure, kind_named
 from core.store.entries import Entry, Json
 from core.store.files import Digest
 from core.store.inbox import Waiting
+from core.tally import Limit
 from core.vocabulary import Attachment, FileKind, Quote
 
 QUOTE_CHARS = 1000
 OWN_CHARS = 200
+FILE_LIMITS: Mapping[str, Limit] = {"file_quota": "file_mib_per_day", "file_no_room": "disk_free"}
+"""The limit behind a fault."""
 FILE = "file"
 PICTURE = "binary"
 """As pydantic-ai names what has bytes; see `core.agents.files`."""

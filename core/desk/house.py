@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from core.desk.breaker import Breaker
     from core.desk.crash_retries import CrashRetries
     from core.desk.full import FullDisk
+    from core.desk.hands import Hands
     from core.desk.live import Live
     from core.desk.manners import Gestures
     from core.desk.porter import Bounds, Porter
     from core.desk.pulse import Pulse
-    from core.desk.slots import Slots
+    from core.desk.quota import IntakeQuotas
     from core.desk.voices import Voices
 
 Busy = Literal["queue", "steer", "interrupt"]
@@ -63,6 +64,14 @@ class Admins(Protocol):
         """Does this person run the chat? The answer is kept for minutes; no answer counts as no."""
 
 
+class GuestLimits(Struct, frozen=True, kw_only=True):
+    """How much one may use whom nobody let in."""
+
+    conversations_per_hour: int = 30
+    tokens_per_day: int = 500_000
+    files_kept: timedelta = timedelta(days=30)
+
+
 class DeskRules(Struct, frozen=True, kw_only=True):
     """Times and bounds from the configuration."""
 
@@ -75,6 +84,8 @@ class DeskRules(Struct, frozen=True, kw_only=True):
     user_scope: bool = False
     zone_name: str = "UTC"
     retention: timedelta | None = None
+    turn_chars: int = 400_000
+    guests: GuestLimits = GuestLimits()
     approve_command: str = "frontdesk people approve"
     """What lets a stranger in, to be followed by the code."""
 
@@ -94,7 +105,7 @@ class House:
     cache: AgentCache
     live: Live
     full: FullDisk
-    slots: Slots
+    slots: Hands
     retries: CrashRetries
     pulse: Pulse
     access: AccessRules
@@ -106,6 +117,7 @@ class House:
     gestures: Gestures
     rules: DeskRules
     tally: Tally
+    quotas: IntakeQuotas
 
     def adopt(
         self, *, agents: Agents, access: AccessRules, policies: Policies, rules: DeskRules, porter: Bounds

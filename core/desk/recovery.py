@@ -78,14 +78,16 @@ def take_up(tx: Tx, turn: Turn, reference: str, now: datetime, house: House, *, 
     if preview is not None and preview.message is None and not preview.doubtful:
         deliveries.drop(tx, preview.id)
         preview = None
+    rows = inbox.taken_by(tx, turn.id)
     admitted = Admitted(
         conversation=conversation,
         session=session,
         turn=turn,
         head=session.model_head,
         message=said,
-        rows=tuple(row.id for row in inbox.taken_by(tx, turn.id)),
+        rows=tuple(row.id for row in rows),
         posted=(),
+        role=rows[-1].role if rows else "",
     )
     faultpoint("recovery.written", turn.id)
     return Unfinished(admitted=admitted, preview=preview, shown=shown, again=True)

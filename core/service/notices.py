@@ -36,6 +36,10 @@ ENGLISH = {
     "title_set": "Title: “{title}”.",
     "title_is": "Title: “{title}”. /title TEXT changes it.",
     "no_session": "There is no conversation yet; send a message to begin one.",
+    "conversations_many": (
+        "You've started {count} conversations within an hour, so I can't start another one yet. Please go on in one of "
+        "them, or try again later."
+    ),
     # turns
     "stopped": "Stopped.",
     "stopped_nothing": "Nothing was running.",
@@ -52,6 +56,7 @@ ENGLISH = {
     "again_none": "There is nothing to send again.",
     "mailbox_full": "Too many messages are waiting here; this one was not taken. Try again when I have caught up.",
     "queued_place": "Many people are asking at the moment; you are number {place} in line.",
+    "queued_own": "I'm already working on {count} message(|s) of yours. This one comes as soon as one is done.",
     "agent_failed": "Something went wrong while answering. /retry tries again. (reference {reference})",
     "agent_timeout": "The answer took too long and was stopped. /retry tries again. (reference {reference})",
     "agent_empty": "The agent had nothing to say. /retry tries again.",
@@ -87,6 +92,8 @@ ENGLISH = {
     "file_nameless": "that file",
     "file_too_large": "{name} is too large for me ({limit} MiB at most), so I go without it.",
     "file_lost": "I could not get {name}, so I go without it. Please send it again if it matters.",
+    "file_quota": "You've reached the {limit} MiB of files that I take in a day, so I skipped {name}. Try again tomorrow.",
+    "file_no_room": "I'm almost out of disk space, so I skipped {name}. Please send it again later.",
     "picture_too_large": "{name} is too large for me to look at ({limit} MiB at most), so I go without it.",
     "voice_unheard": "I can't listen to voice messages here; please write instead.",
     "voice_failed": "I could not make out your voice message; please try again, or write.",
@@ -210,6 +217,10 @@ ENGLISH = {
         "frontdesk people approve {code}"
     ),
     "stranger_waits": "{name} ({identity}) would like to talk to me. To let them in: frontdesk people approve {code}",
+    "strangers_wait": (
+        "{count} people are waiting to be let in. I'll ask you about some of them only; frontdesk people list shows "
+        "them all."
+    ),
     "let_in": "Let in",
     "tool_runs": "using {tools} …",
     "button_resume": "Resume",

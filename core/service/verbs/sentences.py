@@ -30,13 +30,25 @@ _IGNORED = {
 }
 _REFUSED = {
     "stranger": (
-        "the sender was not let in; they get a code, and `frontdesk people approve CODE` lets them in "
-        "(`frontdesk people list` shows codes)"
+        "the sender was not let in; they were sent a code, and `frontdesk people approve CODE` lets them in "
+        "(`frontdesk people list` shows codes that are still good)"
+    ),
+    "stranger_waits": (
+        "the sender was not let in; they had been sent a code before that was still good, so they were told nothing"
     ),
     "full": "too many messages waited there already ([mailbox] limit)",
+    "conversations_per_hour": (
+        "the sender was not let in, and had begun as many conversations as a guest may within an hour "
+        "([access.guests] conversations_per_hour), which they were told once"
+    ),
     "expired": "the button was used already, too old, or somebody else's",
     "file_too_large": "its file was too large ([desk] attachment_mib, or the platform's own), which the chat was told",
     "file_lost": "its file could not be fetched from the platform, which the chat was told",
+    "file_quota": (
+        "its sender was not let in and had sent as much as a guest may within 24 hours ([access.guests] "
+        "file_mib_per_day), so that its file was not fetched, which the chat was told"
+    ),
+    "file_no_room": "its file was not fetched because the disk was almost full, which the chat was told",
     "picture_too_large": "its picture was too large for a model, which the chat was told",
     "voice_unheard": "it was a voice message, and there is no [speech.transcribe], which the chat was told",
     "voice_failed": "its voice could not be transcribed, which the chat was told; the log says why",
