@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -20,7 +20,7 @@ from core.ports import Bot, Clock, HasTitles, Random
 from core.service.notices import Notices
 from core.store.engine import Store
 from core.tally import Tally
-from core.vocabulary import Address, BotName, ChatId, ChatKind, UserId
+from core.vocabulary import Address, BotName, ChatId, ChatKind, TurnId, UserId
 
 if TYPE_CHECKING:
     from core.desk.breaker import Breaker
@@ -90,6 +90,14 @@ class DeskRules(Struct, frozen=True, kw_only=True):
     """What lets a stranger in, to be followed by the code."""
 
 
+class Expected(Struct, frozen=True, kw_only=True):
+    """What a turn that runs will have used after its next request."""
+
+    id: TurnId
+    author: str
+    tokens: int
+
+
 @dataclass(kw_only=True)
 class House:
     """`bots` grows and shrinks with the configuration, and `adopt` replaces what else a reload may change: whoever
@@ -118,6 +126,7 @@ class House:
     rules: DeskRules
     tally: Tally
     quotas: IntakeQuotas
+    expected: dict[TurnId, Expected] = field(default_factory=dict)
 
     def adopt(
         self, *, agents: Agents, access: AccessRules, policies: Policies, rules: DeskRules, porter: Bounds

@@ -316,7 +316,8 @@ class Mailbox:
         elif await self._slot(run[-1].identity, run[-1].role):
             self._seen = tray.rows
             self._unfinished = await self.owner.admit(run)
-            self._drop(rows_of(run))
+            left = self._unfinished.admitted.left if self._unfinished is not None else ()
+            self._drop(rows_of(run) - set(left))
             self._interrupting = False
             if self._unfinished is None:
                 self._give_back_slot()
