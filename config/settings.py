@@ -42,6 +42,7 @@ from config.values import (
     ShownName,
     StoreUrl,
     TimeOfDay,
+    Tokens,
     ZoneName,
 )
 from config.zones import LOCAL
@@ -106,6 +107,19 @@ class NetworkSettings(Part):
     """An HTTP proxy for every bot that names none."""
 
 
+class GuestSettings(Part):
+    """`[access.guests]`: how much one person may use whom nobody let in, in listed groups or where `direct` is open."""
+
+    conversations_per_hour: Count = 30
+    """That are begun: direct chats, groups, threads."""
+    tokens_per_day: Tokens = 500_000
+    """Of models, in and out."""
+    file_mib_per_day: Annotated[int, Field(ge=1, le=1_048_576)] = 200
+    """MiB of files that are fetched within 24 hours."""
+    file_days: Annotated[int, Field(ge=1, le=36_500)] = 30
+    """Days that files are kept of sessions in which nobody took part who was let in."""
+
+
 class AccessSettings(Part):
     """`[access]`: who may talk to the desk."""
 
@@ -115,6 +129,7 @@ class AccessSettings(Part):
     allow: Identities = ()
     consent_by: ConsentBy = "let_in"
     """Who may allow a call that waits for consent: only owners, whoever was let in, or whoever asked for it."""
+    guests: GuestSettings = GuestSettings()
 
 
 class ResetSettings(Part):
@@ -184,6 +199,8 @@ class MailboxSettings(Part):
     """How long to wait for more lines of the same sender."""
     limit: Count = 10_000
     """Messages waiting in one conversation; more are refused with a notice."""
+    turn_chars: Annotated[int, Field(ge=1000, le=100_000_000)] = 400_000
+    """Characters of messages and of the files that come with them which one turn takes; the rest is cut."""
 
 
 class RetentionSettings(Part):

@@ -29,13 +29,14 @@ from core.desk.breaker import Breaker
 from core.desk.crash_retries import CrashRetries
 from core.desk.full import FullDisk
 from core.desk.handing import Withheld
-from core.desk.house import DeskRules, House, Manners
+from core.desk.hands import Hands
+from core.desk.house import DeskRules, GuestLimits, House, Manners
 from core.desk.live import Live
 from core.desk.manners import Gestures
 from core.desk.porter import Bounds, Porter, Reach
 from core.desk.pulse import Pulse
+from core.desk.quota import IntakeQuotas
 from core.desk.resets import Mode, Policy
-from core.desk.slots import Slots
 from core.desk.voices import Voices
 from core.people.access import Access, AccessRules
 from core.people.admins import KnownAdmins
@@ -45,6 +46,8 @@ from core.store.engine import Store
 from core.vocabulary import BotName, ChatId, ChatKind
 
 MIB = 1024 * 1024
+PERSON_SHARE = 4
+"""One person has at most a quarter of the turns that run at once."""
 
 
 class SettingsPolicies:
@@ -161,6 +164,7 @@ PREMISES: Final = Premises()
 
 
 def rules_of(settings: Settings, premises: Premises) -> DeskRules:
+    guests = settings.access.guests
     return DeskRules(
         busy=settings.mailbox.busy,
         debounce=timedelta(milliseconds=settings.mailbox.debounce_ms),
@@ -174,13 +178,29 @@ def rules_of(settings: Settings, premises: Premises) -> DeskRules:
         approve_command=premises.approve_command,
         consent_by=settings.access.consent_by,
         withheld=Withheld(state=premises.state, config=premises.config, secrets=settings.secret_files),
+        turn_chars=settings.mailbox.turn_chars,
+        guests=GuestLimits(
+            conversations_per_hour=guests.conversations_per_hour,
+            tokens_per_day=guests.tokens_per_day,
+            files_kept=timedelta(days=guests.file_days),
+        ),
     )
+
+
+def turns_at_once(settings: Settings) -> tuple[int, int]:
+    """Turns that run at once: of everybody, and of one person, so that nobody takes all."""
+    most = settings.desk.max_turns
+    return most, max(1, most // PERSON_SHARE)
 
 
 def bounds_of(settings: Settings) -> Bounds:
     proxy = settings.network.proxy
     speech = Speech(settings=settings.speech, proxy=None if proxy is None else proxy.reveal())
-    return Bounds(speech=speech, file_bytes=settings.desk.attachment_mib * MIB)
+    return Bounds(
+        speech=speech,
+        file_bytes=settings.desk.attachment_mib * MIB,
+        guest_day_bytes=settings.access.guests.file_mib_per_day * MIB,
+    )
 
 
 def furnish(
@@ -216,7 +236,7 @@ def furnish(
         ),
         live=Live(),
         full=full,
-        slots=Slots(settings.desk.max_turns),
+        slots=Hands(*turns_at_once(settings)),
         retries=CrashRetries(store, clock, agents.loaded, outbox.all_up),
         pulse=Pulse(clock),
         access=access_of(settings, bots),
@@ -228,4 +248,5 @@ def furnish(
         gestures=gestures,
         rules=rules,
         tally=store.tally,
+        quotas=IntakeQuotas(),
     )

@@ -250,6 +250,12 @@ class DayLimit(AgentError):
     user_notice = "day_limit"
 
 
+class DayLimitAhead(DayLimit):
+    """The next request would use more than is left of the tokens of the day."""
+
+    user_notice = "day_limit_ahead"
+
+
 class NotRunning(FrontdeskError):
     """No daemon listens on the socket of this state directory."""
 

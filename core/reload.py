@@ -22,7 +22,16 @@ from config.places import Written
 from config.settings import Settings
 from core.agents.registry import Agents
 from core.aside import aside
-from core.assembly import MIB, Premises, SettingsPolicies, access_of, agents_of, bounds_of, rules_of
+from core.assembly import (
+    MIB,
+    Premises,
+    SettingsPolicies,
+    access_of,
+    agents_of,
+    bounds_of,
+    rules_of,
+    turns_at_once,
+)
 from core.clock import rfc3339
 from core.desk.desk import Desk
 from core.desk.house import House
@@ -160,7 +169,7 @@ class Reload:
         )
         cache = settings.cache
         house.cache.bound(most=cache.agents, most_bytes=cache.history_mib * MIB, idle_s=cache.idle_minutes * 60)
-        house.slots.allow(settings.desk.max_turns)
+        house.slots.allow(*turns_at_once(settings))
         house.outbox.workshop.give_up_s = house.rules.stale.total_seconds()
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
@@ -19,6 +20,16 @@ from core.vocabulary import BotName, Outcome, Verdict
 
 Delivered = Literal["sent", "failed", "unknown"]
 PutOff = Literal["flood_wait", "unreachable", "unknown", "not_sent"]
+Limit = Literal[
+    "turns_at_once",
+    "conversations_per_hour",
+    "turn_chars",
+    "tokens_per_day",
+    "file_mib_per_day",
+    "disk_free",
+    "pairing_codes",
+]
+"""What keeps somebody from taking more than their share; README, "Limits", says what each is."""
 
 QUICK_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """For what takes milliseconds, and minutes when something is wrong: the desk's own time, commits, lateness."""
@@ -37,6 +48,13 @@ class Reading(Struct, frozen=True, kw_only=True):
     @property
     def count(self) -> int:
         return self.upto[-1][1]
+
+
+class Met(Struct, frozen=True, kw_only=True):
+    """A limit that was met: how often since the start, and when last."""
+
+    count: int
+    last_at: datetime
 
 
 class Spread:
@@ -90,6 +108,7 @@ class Tally:
         self.expired: Counter[str] = Counter()
         self.chore_faults: Counter[str] = Counter()
         self.chores: dict[str, Spread] = {}
+        self.limits: dict[Limit, Met] = {}
         self.reloads: Counter[bool] = Counter()
         self.last_reload_good = True
         self.wait_s = Spread(QUICK_S)
@@ -137,6 +156,16 @@ class Tally:
     def put_off(self, bot: BotName, why: SendError) -> None:
         """A part waits for another try."""
         self.put_offs[bot, _put_off_because(why)] += 1
+
+    def limit_met(self, limit: Limit, at: datetime) -> None:
+        """Something was refused, cut or held back by a limit."""
+        known = self.limits.get(limit)
+        self.limits[limit] = Met(count=1 if known is None else known.count + 1, last_at=at)
+
+    def limits_met(self, limits: Iterable[Limit], at: datetime) -> None:
+        """Each of these."""
+        for limit in limits:
+            self.limit_met(limit, at)
 
     # what happens from time to time
 

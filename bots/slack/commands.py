@@ -52,7 +52,7 @@ _ANYWHERE: Final = frozenset({"help", "sessions", "version", "whoami"})
 """Commands that are about no conversation."""
 _UNASKED: Final = _ANYWHERE | {"forget", "usage"}
 """These, and what is about a person more than about a conversation: nobody is asked which."""
-_NO_WORD: Final = frozenset({"stranger", "blocked"})
+_NO_WORD: Final = frozenset({"stranger", "stranger_waits", "blocked"})
 
 
 class Found(Struct, frozen=True, kw_only=True):

@@ -69,8 +69,15 @@ class DeskTools(Protocol):
         """Now, in the conversation's zone."""
 
     async def tokens_today(self) -> int:
-        """Tokens, in and out, of the asker's turns in all conversations that were opened since midnight in that zone;
-        this turn's are not among them."""
+        """Tokens, in and out, of the asker's turns in all conversations that were opened since midnight in that zone,
+        with what others that still run expect to use; this turn's are not among them."""
+
+    @property
+    def tokens_a_day(self) -> int | None:
+        """What the asker may use in a day with any agent; None: there is no such limit."""
+
+    async def expect(self, tokens: int) -> None:
+        """Tell the asker's other turns how many tokens this one will have used after its next request."""
 
     async def keep(self, data: bytes, media_type: str) -> str:
         """Keep a file for this session; what an entry may refer to it by. Kept when this returned."""

@@ -46,6 +46,7 @@ from core.errors import (
     AgentError,
     ContextFull,
     DayLimit,
+    DayLimitAhead,
     ModelBusy,
     ModelKeyRefused,
     ModelRejected,
@@ -111,6 +112,10 @@ class Asking:
         self._crossing = crossing
         self._limits = role.settings.limits
         self._chosen = role.chosen
+        self._spent = 0
+        """Tokens of this turn, as the provider counted them."""
+        self._most: int | None = None
+        """Tokens that the asker may use in a day."""
         self._acted = False
         self._shows = False
         """A request had files."""
@@ -120,11 +125,11 @@ class Asking:
 
     async def answer(self) -> None:
         """Answer the turn. Raises `AgentError`, and what the turn raises."""
-        await self._check_day()
         tries, summed_up = 0, False
         while True:
             known = await self._crossing.ask(_known)
             try:
+                await self._check_day(known)
                 if not summed_up and compaction.is_due(known.history, known.entries, self._role):
                     summed_up = await self._sum_up(known)
                     known = await self._crossing.ask(_known)
@@ -151,13 +156,24 @@ class Asking:
             else:
                 return
 
-    async def _check_day(self) -> None:
-        most = self._limits.person_day_tokens
-        if most is None:
+    async def _check_day(self, known: _Known) -> None:
+        """Before the first request: also one that is far too long for what is left is not made."""
+        allowed = await self._crossing.ask(_tokens_a_day)
+        limits = [most for most in (self._limits.person_day_tokens, allowed) if most is not None]
+        self._most = min(limits, default=None)
+        if self._most is not None:
+            await self._check_request(compaction.request_tokens(known.history, known.entries, self._role))
+
+    async def _check_request(self, tokens: int) -> None:
+        """Before each request, which will have about so many."""
+        if self._most is None:
             return
-        used = await self._crossing.ask(lambda turn: turn.desk.tokens_today())
-        if used >= most:
-            raise DayLimit(f"{used} tokens used today, {most} allowed")
+        spent, after = self._spent, self._spent + tokens
+        used = await self._crossing.ask(partial(_expect, after)) + spent
+        if used >= self._most:
+            raise DayLimit(f"{used} tokens used today, {self._most} allowed")
+        if used + tokens > self._most:
+            raise DayLimitAhead(f"{used} tokens used today, about {tokens} to come, {self._most} allowed")
 
     def _look_away(self) -> bool:
         """Show no files from here on: one that its provider does not take would spoil the session for good. False
@@ -255,9 +271,11 @@ class Asking:
             elif Agent.is_call_tools_node(node):
                 await self._call_tools(node, run, stored)
                 stored = set()  # a provider may use an id again
-            called = Agent.is_call_tools_node(node) and bool(node.model_response.tool_calls)
+            last = node.model_response if Agent.is_call_tools_node(node) else None
             node = await run.next(node)
-            if called and Agent.is_model_request_node(node):
+            if last is not None and Agent.is_model_request_node(node):
+                await self._check_request(last.usage.total_tokens)
+            if last is not None and last.tool_calls and Agent.is_model_request_node(node):
                 await self._steer(run)
         if isinstance(node.data.output, DeferredToolRequests):
             self._crossing.say(Suspend())
@@ -335,11 +353,22 @@ class Asking:
         self._use({name: count for name, count in counts.items() if count})
 
     def _use(self, counts: Mapping[str, int]) -> None:
+        self._spent += counts.get("input_tokens", 0) + counts.get("output_tokens", 0)
         self._crossing.say(Used(counts=counts))
 
 
 def _approvals(allowed: Iterable[str]) -> DeferredToolResults:
     return DeferredToolResults(approvals=dict.fromkeys(allowed, True))
+
+
+async def _tokens_a_day(turn: TurnContext) -> int | None:
+    return turn.desk.tokens_a_day
+
+
+async def _expect(tokens: int, turn: TurnContext) -> int:
+    """What the asker used today; this turn's are not among them."""
+    await turn.desk.expect(tokens)
+    return await turn.desk.tokens_today()
 
 
 async def _keep(file: Aside, turn: TurnContext) -> str:

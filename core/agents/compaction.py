@@ -53,9 +53,13 @@ def is_due(history: Sequence[Entry], entries: Sequence[Entry], role: Role) -> bo
     window = role.chosen.window
     if window is None or not history:
         return False
-    shown = [*history, *entries]
-    used = estimate(shown, sees=role.chosen.sees) + len(role.instructions) // CHARS_PER_TOKEN
-    return used > window * role.settings.context.compact_at
+    return request_tokens(history, entries, role) > window * role.settings.context.compact_at
+
+
+def request_tokens(history: Sequence[Entry], entries: Sequence[Entry], role: Role) -> int:
+    """About how many tokens the next request of a turn has."""
+    used = estimate([*history, *entries], sees=role.chosen.sees)
+    return used + len(role.instructions) // CHARS_PER_TOKEN
 
 
 def estimate(shown: Sequence[Entry], *, sees: bool) -> int:

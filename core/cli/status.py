@@ -20,6 +20,9 @@ _BOTS = {
 _TOOLS = {"name": "tools of", "agent": "agent", "state": "state", "tools": "tools", "detail": "what is wrong"}
 
 
+_LIMITS = {"name": "limit met", "count": "times since the start", "last_at": "last"}
+
+
 def status(
     context: typer.Context, config: ConfigOption = None, state: StateOption = None, as_json: JsonOption = False
 ) -> None:
@@ -52,6 +55,8 @@ def show(found: Json) -> None:
     _print_config(row_of(found, "config"))
     for part in ("turns", "cache", "inbox", "outbox"):
         print_counts(part, row_of(found, part))
+    if limits := rows_of(found, "limits"):
+        print_rows(limits, _LIMITS, empty="")
     if errors := rows_of(found, "errors"):
         print_line("Last errors:")
     for error in errors:

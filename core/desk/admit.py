@@ -30,8 +30,10 @@ from core.store.people import Role
 from core.store.sessions import ResetContext, Session
 from core.store.sql import Tx
 from core.store.turns import Turn
+from core.tally import Limit
 from core.vocabulary import Button, ChatKind, ClientTool, Outcome, RowId, TurnId
 
+TURN_CHARS: Limit = "turn_chars"
 RESUMABLE = timedelta(days=7)
 """How long the button under the announcement of a reset is good."""
 
@@ -39,7 +41,8 @@ RESUMABLE = timedelta(days=7)
 class Intent(Struct, frozen=True, kw_only=True):
     """What an owner wants to admit. Ids are made by the caller, since a unit may run twice. `fence` is None in the
     owner's first unit. A turn does not go on by a row from before `stale_before`. `carry` is a turn that these rows
-    interrupt: it is closed here, its rows go into this one."""
+    interrupt: it is closed here, its rows go into this one. Rows that have more than `turn_chars` together become
+    several turns, and one alone is cut."""
 
     conversation: ConversationId
     fence: int | None
@@ -53,6 +56,7 @@ class Intent(Struct, frozen=True, kw_only=True):
     stale_before: datetime
     button: Tokens | None = None
     carry: tuple[Turn, Ending] | None = None
+    turn_chars: int = 400_000
 
 
 class Admitted(Struct, frozen=True, kw_only=True):
@@ -74,6 +78,10 @@ class Admitted(Struct, frozen=True, kw_only=True):
     """Of the first row; None where an agent was asked for it before."""
     role: str = Role.GUEST
     """As what its author was heard."""
+    is_cut: bool = False
+    """The message was longer than a turn may be."""
+    left: tuple[RowId, ...] = ()
+    """Rows that were to be admitted too, and wait for the next turn."""
     entitled: bool = False
     """These words are the session's first title."""
 
@@ -107,6 +115,7 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
     rows = [row for row in rows if not bringing.is_empty(row)]
     if not rows:
         return NothingLeft(fence=conversation.fence, posted=tuple(posted))
+    behind, rows = rows, list(bringing.fitting(rows, intent.turn_chars))
     first, last = rows[0], rows[-1]
     if intent.carry is not None:
         posted += close_turn(tx, *intent.carry, intent.now, keep_rows=True).posted
@@ -118,8 +127,12 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         parcel = deliveries.notice(replace(first.address, reply_to=None), first.kind, one.text, conversation.id)
         resumable = _resume_button(tx, conversation, session, first, intent, notices) if one is told[-1] else ()
         posted.append(deliveries.post(tx, replace(parcel, buttons=resumable), intent.now))
-    head, before = session.model_head, session.title
-    session, said = entries.append(tx, session, [_user_draft(session, rows, intent)], intent.now)
+    head, before, draft = session.model_head, session.title, _user_draft(session, rows, intent)
+    session, said = entries.append(tx, session, [draft], intent.now)
+    is_cut = TURN_CHARS in _limits_in(draft)
+    if is_cut:
+        told_cut = notices.say("turn_cut", limit=f"{intent.turn_chars:,}")
+        posted.append(deliveries.say(tx, last.address, last.kind, told_cut, intent.now, conversation.id))
     heard = max(last.received_at, session.last_human_at)
     expires = resets.expires_at(intent.policy, session.started_at, heard)
     session = sessions.heard(tx, session, heard, expires)
@@ -141,6 +154,8 @@ def admit(tx: Tx, intent: Intent, notices: Notices) -> Admitted | NothingLeft:
         tools=tools_of(rows),
         received_at=first.received_at,
         role=last.role,
+        is_cut=is_cut,
+        left=tuple(row.id for row in behind[len(rows) :]),
         entitled=session.title != before,
     )
 
@@ -175,8 +190,8 @@ def _tell_of_files(
 
 def _keep_files(tx: Tx, session: Session, said: Entry, row: Waiting, now: datetime) -> None:
     for file in row.enclosed.files:
-        if file.digest is not None:
-            attachment = file.attachment
+        attachment = file.attachment
+        if file.digest is not None and (attachment.ref or file.digest in attachments.of_session(tx, session.id)):
             kept = File(
                 digest=file.digest, name=attachment.name, media_type=attachment.media_type, size=file.size or 0
             )  # fmt: skip
@@ -301,9 +316,25 @@ def _user_draft(session: Session, rows: Sequence[Waiting], intent: Intent) -> Dr
     if answered := bringing.refers_to(first):
         line += f', in answer to your "{answered}"'
     text = coalesce.join([(bringing.words(row), row.more_likely and not row.enclosed.files) for row in rows])
-    files = bringing.files_of(rows)
+    text, files, over = bringing.cut(text, bringing.files_of(rows), intent.turn_chars)
     data: dict[str, Json] = {"line": f"[{line}]", "files": files} if files else {"line": f"[{line}]"}
+    if limits := _limits_met(rows, over=over):
+        data["limits"] = limits
     return Draft(kind=Kind.USER, text=text, data=data, turn=intent.turn, sender=name)
+
+
+def _limits_met(rows: Sequence[Waiting], *, over: bool) -> list[Json]:
+    """Why something of the message is not there, for those who ask later."""
+    faults = [file.fault for row in rows for file in row.enclosed.files]
+    met: list[Json] = list(
+        dict.fromkeys(bringing.FILE_LIMITS[fault] for fault in faults if fault in bringing.FILE_LIMITS)
+    )
+    return [*met, TURN_CHARS] if over else met
+
+
+def _limits_in(draft: Draft) -> Sequence[Json]:
+    limits = draft.data.get("limits")
+    return limits if isinstance(limits, list) else ()
 
 
 def prompt_line(row: Waiting, name: str, zone: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from core.desk.handing import mib
 from core.people.names import NAME_LIMIT, plain_line, storable
@@ -11,10 +11,14 @@ from core.store.enclosures import Enclosed, Enclosure, kind_named
 from core.store.entries import Entry, Json
 from core.store.files import Digest
 from core.store.inbox import Waiting
+from core.tally import Limit
 from core.vocabulary import Attachment, FileKind, Quote
 
 QUOTE_CHARS = 1000
 OWN_CHARS = 200
+FILE_LIMITS: Mapping[str, Limit] = {"file_quota": "file_mib_per_day", "file_no_room": "disk_free"}
+"""The limit behind a fault."""
+CUT = "\n[Cut here: the message is longer than what is shown.]"
 FILE = "file"
 PICTURE = "binary"
 """As pydantic-ai names what has bytes; see `core.agents.files`."""
@@ -42,6 +46,35 @@ def words(row: Waiting) -> str:
     parts += [row.text] if row.text.strip() else []
     parts += [line for file in row.enclosed.files if (line := _line(file))]
     return "\n".join(parts) if len(parts) != 1 else parts[0]
+
+
+def fitting(rows: Sequence[Waiting], most: int) -> Sequence[Waiting]:
+    """As many of the first rows as have so many characters together; one at least."""
+    left = most
+    for number, row in enumerate(rows):
+        left -= len(words(row)) + sum(len(file.text or "") for file in row.enclosed.files)
+        if left < 0:
+            return rows[: max(1, number)]
+    return rows
+
+
+def cut(text: str, files: Sequence[dict[str, Json]], most: int) -> tuple[str, list[Json], bool]:
+    """A message's text and its files' with so many characters together, a mark where something is missing; whether
+    that is so."""
+    shown, left = _cut(text, most)
+    over, fitted = shown != text, list[Json]()
+    for file in files:
+        said = file.get("text")
+        if isinstance(said, str):
+            part, left = _cut(said, left)
+            over, file = over or part != said, {**file, "text": part}
+        fitted.append(file)
+    return shown, fitted, over
+
+
+def _cut(text: str, most: int) -> tuple[str, int]:
+    """What is left of a text, and of the characters that there may be."""
+    return (text, most - len(text)) if len(text) <= most else (f"{text[:most]}{CUT}", 0)
 
 
 def refers_to(row: Waiting) -> str:
@@ -83,7 +116,7 @@ def _fault(file: Enclosure, notices: Notices) -> str:
     return notices.say(file.fault, name=name, limit=mib(file.limit or 0))
 
 
-def files_of(rows: Sequence[Waiting]) -> list[Json]:
+def files_of(rows: Sequence[Waiting]) -> list[dict[str, Json]]:
     """The files as the entry's data has them: pictures as what a model is shown, others with their text."""
     return [_data(file) for row in rows for file in row.enclosed.files if file.digest is not None]
 

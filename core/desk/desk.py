@@ -144,6 +144,7 @@ class Desk:
             raise
         faultpoint("inbox.committed", accepted.receipts)
         house.full.over()
+        house.tally.limits_met(accepted.limits, now)
         self._dispatch(accepted)
         self._manner.see_to(batch, accepted)
         house.breaker.heard(batch, accepted.receipts)

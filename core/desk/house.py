@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -22,17 +22,18 @@ from core.ports import Bot, Clock, HasTitles, Random
 from core.service.notices import Notices
 from core.store.engine import Store
 from core.tally import Tally
-from core.vocabulary import Address, BotName, ChatId, ChatKind, UserId
+from core.vocabulary import Address, BotName, ChatId, ChatKind, TurnId, UserId
 
 if TYPE_CHECKING:
     from core.desk.breaker import Breaker
     from core.desk.crash_retries import CrashRetries
     from core.desk.full import FullDisk
+    from core.desk.hands import Hands
     from core.desk.live import Live
     from core.desk.manners import Gestures
     from core.desk.porter import Bounds, Porter
     from core.desk.pulse import Pulse
-    from core.desk.slots import Slots
+    from core.desk.quota import IntakeQuotas
     from core.desk.voices import Voices
 
 Busy = Literal["queue", "steer", "interrupt"]
@@ -65,6 +66,14 @@ class Admins(Protocol):
         """Does this person run the chat? The answer is kept for minutes; no answer counts as no."""
 
 
+class GuestLimits(Struct, frozen=True, kw_only=True):
+    """How much one may use whom nobody let in."""
+
+    conversations_per_hour: int = 30
+    tokens_per_day: int = 500_000
+    files_kept: timedelta = timedelta(days=30)
+
+
 class DeskRules(Struct, frozen=True, kw_only=True):
     """Times and bounds from the configuration."""
 
@@ -77,11 +86,21 @@ class DeskRules(Struct, frozen=True, kw_only=True):
     user_scope: bool = False
     zone_name: str = "UTC"
     retention: timedelta | None = None
+    turn_chars: int = 400_000
+    guests: GuestLimits = GuestLimits()
     approve_command: str = "frontdesk people approve"
     """What lets a stranger in, to be followed by the code."""
     consent_by: ConsentBy = "let_in"
     withheld: Withheld = Withheld()
     """Files that no agent sends."""
+
+
+class Expected(Struct, frozen=True, kw_only=True):
+    """What a turn that runs will have used after its next request."""
+
+    id: TurnId
+    author: str
+    tokens: int
 
 
 @dataclass(kw_only=True)
@@ -99,7 +118,7 @@ class House:
     cache: AgentCache
     live: Live
     full: FullDisk
-    slots: Slots
+    slots: Hands
     retries: CrashRetries
     pulse: Pulse
     access: AccessRules
@@ -111,6 +130,8 @@ class House:
     gestures: Gestures
     rules: DeskRules
     tally: Tally
+    quotas: IntakeQuotas
+    expected: dict[TurnId, Expected] = field(default_factory=dict)
 
     def adopt(
         self, *, agents: Agents, access: AccessRules, policies: Policies, rules: DeskRules, porter: Bounds

@@ -19,6 +19,7 @@ from core.desk.gate import Decision, Drop, Pass, Stranger
 from core.desk.house import House
 from core.desk.offering import Choice, Offered
 from core.desk.pressing import Pressed, Presser
+from core.desk.quota import IntakeQuotas
 from core.people import pairing as pairing_
 from core.people.access import ConsentBy, identity_of
 from core.people.names import one_line, storable
@@ -31,6 +32,7 @@ from core.store.deliveries import Posted
 from core.store.inbox import Arrival, Fate, Lane
 from core.store.people import Known, Pairing, Role
 from core.store.sql import Tx
+from core.tally import Limit
 from core.vocabulary import (
     BotName,
     ChatId,
@@ -47,9 +49,9 @@ from core.vocabulary import (
 
 PAIRING_LIFE = timedelta(hours=1)
 MOST_ASKED = 10
-"""Strangers that wait at once of whom owners are asked in their chats."""
+"""Strangers of whom owners are asked in their chats, of one bot and within an hour; of more, one in a while."""
 MOST_PAIRINGS = 200
-"""Codes that wait at once; more strangers than that are not answered."""
+"""Codes of one bot that wait at once; for the next one the oldest goes."""
 
 
 class Taken(Struct, frozen=True, kw_only=True):
@@ -68,6 +70,7 @@ class Accepted(Struct, frozen=True, kw_only=True):
     taken: tuple[Taken, ...]
     posted: tuple[Posted, ...]
     pressed: tuple[Pressed, ...]
+    limits: tuple[Limit, ...] = ()
 
 
 class Terms(Struct, frozen=True, kw_only=True):
@@ -77,6 +80,11 @@ class Terms(Struct, frozen=True, kw_only=True):
     person_scope: bool
     user_scope: bool
     has_owners: bool
+    conversations_per_hour: int
+    """That one guest may begin."""
+    quotas: IntakeQuotas
+    now_s: float
+    """Monotonic."""
     consent_by: ConsentBy = "let_in"
 
 
@@ -93,6 +101,7 @@ class Intake:
         self.posted: list[Posted] = []
         self.strangers: list[tuple[str, str]] = []
         self.pressed: list[Pressed] = []
+        self.limits: list[Limit] = []
 
     def receive(self, offer: Offer) -> Receipt:
         match offer.inbound:
@@ -131,6 +140,8 @@ class Intake:
         key = _key(message, person, user_scope=self._terms.user_scope)
         conversation = self._asked_elsewhere(arrival) or conversations.find(self._tx, key)
         if arrival.lane is not Lane.INSTANT and conversation is None:
+            if not self._may_begin(arrival):
+                return self._refuse_conversation(arrival)
             conversation = conversations.ensure(self._tx, key, message.address, message.kind, self._now)
         if conversation is not None and arrival.lane is Lane.ORDERED and self._full(conversation):
             return self._refuse_full(arrival)
@@ -149,6 +160,23 @@ class Intake:
         named = consents.get(self._tx, ConsentId(argument(arrival.text).strip().upper()))
         return named.conversation if named is not None and named.state is ConsentState.OPEN else None
 
+    def _may_begin(self, arrival: Arrival) -> bool:
+        """Another conversation."""
+        terms, whose = self._terms, arrival.identity or ""
+        return arrival.role != Role.GUEST or terms.quotas.conversations.take(
+            whose, terms.conversations_per_hour, terms.now_s, arrival.dedupe
+        )
+
+    def _refuse_conversation(self, arrival: Arrival) -> Receipt:
+        """The sender hears so once, however often they try."""
+        terms, whose = self._terms, arrival.identity or ""
+        receipt = self._drop(arrival, Fate.REFUSED, "conversations_per_hour")
+        if receipt.verdict is Verdict.REFUSED:
+            self.limits.append("conversations_per_hour")
+            if terms.quotas.told.take(whose, 1, terms.now_s, arrival.dedupe):
+                self._say(arrival, self._notices.say("conversations_many", count=terms.conversations_per_hour))
+        return receipt
+
     def _full(self, conversation: ConversationId) -> bool:
         if conversation not in self._waiting:
             self._waiting[conversation] = inbox.waiting_in(self._tx, conversation, self._terms.limit)
@@ -162,28 +190,46 @@ class Intake:
 
     def _stranger(self, offer: Offer, message: Message, arrival: Arrival) -> Receipt:
         """Kept: that somebody asked. Said: a code, once while it is good."""
-        receipt = self._drop(arrival, Fate.REFUSED, "stranger")
-        room = people.waiting_count(self._tx, self._now) < MOST_PAIRINGS
-        if receipt.verdict is Verdict.REFUSED and room and arrival.identity is not None:
+        identity = arrival.identity
+        waits = identity is not None and people.has_code(self._tx, identity, self._now)
+        receipt = self._drop(arrival, Fate.REFUSED, "stranger_waits" if waits else "stranger")
+        if receipt.verdict is Verdict.REFUSED and identity is not None and not waits:
             pairing = Pairing(
                 code=offer.code(),
-                identity=arrival.identity,
+                identity=identity,
                 name=arrival.name,
                 bot=message.address.bot,
                 chat=message.address.chat,
                 kind=message.kind,
                 expires_at=self._now + PAIRING_LIFE,
             )
-            if people.offer(self._tx, pairing, self._now):
-                self.strangers.append((pairing.name, pairing.code))
-                self._say(arrival, self._notices.say("pairing", code=pairing.code))
-                self._ask_owners(offer, pairing)
+            self._make_room(pairing.bot)
+            people.offer(self._tx, pairing, self._now)
+            self.strangers.append((pairing.name, pairing.code))
+            self._say(arrival, self._notices.say("pairing", code=pairing.code))
+            self._tell_owners(offer, pairing, arrival.dedupe)
         return receipt
 
+    def _make_room(self, bot: BotName) -> None:
+        """Whoever came first has had the most time to be let in, and may ask again."""
+        if people.waiting_count(self._tx, bot, self._now) >= MOST_PAIRINGS:
+            people.drop_oldest(self._tx, bot, self._now)
+            self.limits.append("pairing_codes")
+
+    def _tell_owners(self, offer: Offer, pairing: Pairing, key: str) -> None:
+        """Owners whom this bot can reach are asked right there. Of a crowd they hear once how large it is, and are
+        asked of one from time to time, so that nobody can keep all others out by sending many."""
+        quotas, bot, now_s = self._terms.quotas, pairing.bot, self._terms.now_s
+        sampled = quotas.sampled.take(bot, 1, now_s, key)
+        if quotas.asked.take(bot, MOST_ASKED, now_s, key) or sampled:
+            self._ask_owners(offer, pairing)
+        elif quotas.crowds.take(bot, 1, now_s, key):
+            count = people.waiting_count(self._tx, bot, self._now)
+            for _, address in owners.places(self._tx, bot, offer.access.owners):
+                told = self._notices.say("strangers_wait", count=count)
+                self.posted.append(deliveries.say(self._tx, address, ChatKind.DIRECT, told, self._now))
+
     def _ask_owners(self, offer: Offer, pairing: Pairing) -> None:
-        """Owners whom this bot can reach are asked right there; a crowd of strangers is only listed."""
-        if people.waiting_count(self._tx, self._now) > MOST_ASKED:
-            return
         for identity, address in owners.places(self._tx, pairing.bot, offer.access.owners):
             offered = Offered(
                 question=f"pairing:{pairing.code}", address=address, identity=identity, conversation=None,
@@ -360,6 +406,7 @@ def accept(tx: Tx, offers: Sequence[Offer], terms: Terms, notices: Notices, now:
         taken=tuple(intake.taken),
         posted=tuple(intake.posted),
         pressed=tuple(intake.pressed),
+        limits=tuple(intake.limits),
     )
 
 
@@ -383,4 +430,6 @@ def terms(house: House) -> Terms:
     return Terms(
         limit=rules.limit, person_scope=rules.person_scope, user_scope=rules.user_scope,
         has_owners=house.access.has_owners, consent_by=rules.consent_by,
+        conversations_per_hour=rules.guests.conversations_per_hour, quotas=house.quotas,
+        now_s=house.clock.monotonic(),
     )  # fmt: skip

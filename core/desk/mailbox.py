@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
-from core.desk import coalesce
+from core.desk import coalesce, hands
 from core.desk.carry_out import CLOSING
 from core.desk.coalesce import Ref
 from core.desk.commands.table import Reach
@@ -24,6 +24,7 @@ from core.desk.tray import Tray
 from core.errors import FenceLost, StoreError, StoreFull, StoreUncertain
 from core.store.conversations import ConversationId
 from core.store.inbox import Lane
+from core.store.people import Role
 from core.vocabulary import ChatKind, Moved, RowId
 
 log = structlog.get_logger("frontdesk.desk")
@@ -52,7 +53,7 @@ class Mailbox:
         """What was here before the turn was opened; the rest came while it runs."""
         self._interrupting = False
         self._nominated = False
-        self._place: asyncio.Future[None] | None = None
+        self._place: hands.Place | None = None
         self._place_since = 0.0
         self._told_place = False
         self._faults: dict[RowId, int] = {}
@@ -278,7 +279,7 @@ class Mailbox:
         far = await self._reach(ref)
         if far is Reach.NONE:
             await self._carry_out(ref, far)
-        elif await self._slot():
+        elif await self._slot(ref.identity, ref.role):
             self._tray.take_up(ref)
             self.owner.compact(ref, self.turn_over)
 
@@ -315,10 +316,11 @@ class Mailbox:
         elif any(map(tray.is_carried, run)):
             self._hurry(run)
             await self._sleep()
-        elif await self._slot():
+        elif await self._slot(run[-1].identity, run[-1].role):
             self._seen = tray.rows
             self._unfinished = await self.owner.admit(run)
-            self._drop(rows_of(run))
+            left = self._unfinished.admitted.left if self._unfinished is not None else ()
+            self._drop(rows_of(run) - set(left))
             self._interrupting = False
             if self._unfinished is None:
                 self._give_back_slot()
@@ -339,7 +341,7 @@ class Mailbox:
         retry = self._retry
         if retry is not None and not retry.called:
             await self._sleep()
-        elif await self._slot():
+        elif await self._slot(unfinished.admitted.turn.author, unfinished.admitted.role):
             if retry is not None:
                 await self._house.retries.count(retry)
             await self.owner.go_on(unfinished, self)
@@ -352,25 +354,34 @@ class Mailbox:
         self._give_back_slot()
         self._leave_retries()
 
-    async def _slot(self) -> bool:
-        """A turn slot is ours. If not, wait for one, or for anything else that comes in."""
+    async def _slot(self, identity: str, role: str) -> bool:
+        """A turn slot is theirs. If not, wait for one, or for anything else that comes in."""
         slots, clock = self._house.slots, self._house.clock
+        whose = (identity, self.conversation) if role == Role.OWNER else identity  # an owner's turns are not counted
+        if self._place is not None and not self._place.granted() and self._place.whose != (whose,):
+            self._give_back_slot()
         if self._place is None:
-            if slots.take_now():
-                self._place = asyncio.get_running_loop().create_future()
-                self._place.set_result(None)
+            self._place = place = slots.ask(whose)
+            if place.granted():
                 return True
-            self._place, self._place_since, self._told_place = slots.queue(), clock.monotonic(), False
-            self._place.add_done_callback(lambda _: self._wake.set())
-        if self._place.done():
+            self._place_since, self._told_place = clock.monotonic(), False
+            place.ready.add_done_callback(lambda _: self._wake.set())
+            if slots.is_held_back(place):
+                self._house.tally.limit_met("turns_at_once", clock.now())
+        if self._place.granted():
             return True
         await self._sleep(None if self._told_place else PATIENCE_S)
         waited = clock.monotonic() - self._place_since
-        if not self._place.done() and not self._told_place and waited >= PATIENCE_S and self._tray.waiting:
+        if not self._place.granted() and not self._told_place and waited >= PATIENCE_S and self._tray.waiting:
             self._told_place = True
-            place = self._house.notices.say("queued_place", place=slots.place(self._place))
-            await self.owner.tell(self._tray.waiting[0], place)
+            await self.owner.tell(self._tray.waiting[0], self._in_line(self._place))
         return False
+
+    def _in_line(self, place: hands.Place) -> str:
+        slots, say = self._house.slots, self._house.notices.say
+        if slots.is_held_back(place):
+            return say("queued_own", count=slots.has(place))
+        return say("queued_place", place=slots.ahead(place) + 1)
 
     def _give_back_slot(self) -> None:
         if self._place is not None:

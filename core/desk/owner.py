@@ -81,6 +81,7 @@ class Owner:
             stale_before=house.stale_before(now),
             button=house.button_ids(last.address.bot),
             carry=self._carry,
+            turn_chars=house.rules.turn_chars,
         )
         admitted = await house.store.write(lambda tx: admit(tx, intent, house.notices))
         if isinstance(admitted, NothingLeft):
@@ -95,7 +96,9 @@ class Owner:
             self._carry = None
         self.fence = admitted.conversation.fence
         house.outbox.push(admitted.posted)
-        house.live.ended(set(intent.rows) - set(admitted.rows), Outcome.CANCELLED)
+        house.live.ended(set(intent.rows) - set(admitted.rows) - set(admitted.left), Outcome.CANCELLED)
+        if admitted.is_cut:
+            house.tally.limit_met("turn_chars", now)
         if admitted.entitled:
             house.entitle(last.address, admitted.session.title)
         return Unfinished(admitted=admitted)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import aclosing, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,10 +21,12 @@ from msgspec.structs import replace
 from core.agents.speech import Speech, Unheard
 from core.backoff import backoff_s
 from core.delivery.outbox import Outbox
+from core.desk.bringing import FILE_LIMITS
 from core.desk.full import FullDisk
 from core.desk.hands import Hands
 from core.desk.kinds_of_files import picture_type
-from core.desk.reading import text_of
+from core.desk.quota import DAY_S, Quota
+from core.desk.reading import memory_bytes, readers, text_of
 from core.desk.retry_queue import RetryQueue
 from core.errors import BotError, FloodWait, NotSent, StoreError, StoreFull, Unknown
 from core.faultpoints import faultpoint
@@ -34,6 +37,7 @@ from core.store.enclosures import Enclosure
 from core.store.engine import Store
 from core.store.files import Digest, Incoming
 from core.store.inbox import Waiting
+from core.store.people import Role
 from core.vocabulary import BotName, FileKind, RowId
 
 log = structlog.get_logger("frontdesk.desk")
@@ -42,8 +46,10 @@ T = TypeVar("T")
 FETCHED, OF_A_BOT, OF_A_CONVERSATION = 64, 16, 4
 """Files that are fetched at the same time: a conversation whose files hang holds up no other one, and a platform that
 gives nothing holds up no other one."""
-READERS, READERS_EACH = 2, 1
-"""Files that are read at the same time, and those of one conversation: each may take a processor and a gigabyte."""
+READERS_EACH = 1
+"""Files of one conversation that are read at the same time."""
+FREE_SHARE, FREE_BYTES = 0.1, 5 * 1024**3
+"""No file is fetched while less of the disk is free than both: the database needs it more."""
 LISTENERS, LISTENERS_EACH = 8, 2
 FETCH_S = 120.0
 """All tries to fetch one file, without what passes while others are fetched or its bot is away."""
@@ -61,10 +67,12 @@ _NOT_FETCHED = "file_lost"
 
 
 class Bounds(Struct, frozen=True, kw_only=True):
-    """What the configuration says: who hears voices, and the most bytes of one file."""
+    """What the configuration says: who hears voices, the most bytes of one file, and of all that one guest sends within
+    24 hours."""
 
     speech: Speech
     file_bytes: int
+    guest_day_bytes: int = 200 * 1024 * 1024
 
 
 class Reach(Struct, frozen=True, kw_only=True):
@@ -85,8 +93,10 @@ class Porter:
         self._clock = clock
         self._random = random
         self._fetchers = Hands(FETCHED, OF_A_BOT, OF_A_CONVERSATION)
-        self._readers = Hands(READERS, READERS_EACH)
+        self._readers = Hands(readers(memory_bytes()), READERS_EACH)
         self._listeners = Hands(LISTENERS, LISTENERS_EACH)
+        self._fetched = Quota(DAY_S)
+        """Bytes, by guest."""
         self._hurried: dict[RowId, asyncio.Event] = {}
         self._again = RetryQueue()
         """Files that were being read when a process died: one at a time, those first that were begun least often."""
@@ -145,10 +155,35 @@ class Porter:
             return file
         if file.attachment.kind is FileKind.VOICE and not self.bounds.speech.hears:
             return replace(file, fault="voice_unheard", settled=True)
-        fetched = await self._fetch(waiting, file)
+        fetched = await self._barred(waiting, file) or await self._fetch(waiting, file)
         return replace(fetched if fetched.fault else await self._read(waiting, fetched), settled=True)
 
     # fetching
+
+    async def _barred(self, waiting: Waiting, file: Enclosure) -> Enclosure | None:
+        """Why nothing of it is fetched."""
+        free, whole = await asyncio.to_thread(self._store.files.room)
+        if free < min(whole * FREE_SHARE, FREE_BYTES):
+            log.warning("disk_nearly_full", free=free)
+            return self._limited(file, "file_no_room")
+        if self._uses_up(waiting, file.attachment.size or 0):
+            return self._limited(file, "file_quota")
+        return None
+
+    def _limited(self, file: Enclosure, fault: str) -> Enclosure:
+        self._store.tally.limit_met(FILE_LIMITS[fault], self._clock.now())
+        return replace(file, fault=fault, limit=self.bounds.guest_day_bytes)
+
+    def _uses_up(self, waiting: Waiting, more: int) -> bool:
+        """Would the sender have more than a guest may?"""
+        used = self._fetched.used(waiting.identity, self._clock.monotonic())
+        return waiting.role == Role.GUEST and used + more > self.bounds.guest_day_bytes
+
+    def _counts(self, waiting: Waiting, size: int) -> bool:
+        """So much more of a file has come; False: it uses up what the sender may have."""
+        if waiting.role == Role.GUEST:
+            self._fetched.use(waiting.identity, size, self._clock.monotonic())
+        return not self._uses_up(waiting, 0)
 
     async def _bot(self, waiting: Waiting) -> Bot | None:
         """Once it is up; None where it is not waited for."""
@@ -170,7 +205,7 @@ class Porter:
             async with self._fetchers.free(bot.name, waiting.conversation):
                 began = self._clock.monotonic()
                 try:
-                    return await self._try(bot, file, left_s)
+                    return await self._try(bot, waiting, file, left_s)
                 except (NotSent, Unknown) as trouble:
                     wait = trouble.wait_s if isinstance(trouble, FloodWait) else backoff_s(tries, 2.0, 30.0)
                     tries += 1
@@ -187,7 +222,7 @@ class Porter:
             left_s -= max(wait, self._clock.monotonic() - began)
         return replace(file, fault=_NOT_FETCHED)
 
-    async def _try(self, bot: Bot, file: Enclosure, left_s: float) -> Enclosure:
+    async def _try(self, bot: Bot, waiting: Waiting, file: Enclosure, left_s: float) -> Enclosure:
         """Raises `BotError`, `StoreFull`."""
         limit, told = self._limit(bot), file.attachment.size
         if not isinstance(bot, CanFetch) or not limit:
@@ -195,11 +230,14 @@ class Porter:
         if (refused := self._too_large(bot, file)) is not None:
             return refused
         try:
-            incoming = await self._within(left_s, self._once(bot, file, limit))
+            incoming = await self._within(left_s, self._once(bot, file, limit, partial(self._counts, waiting)))
         except TimeoutError:
             return replace(file, fault=_NOT_FETCHED)
-        if incoming is None:
-            return replace(file, fault="file_too_large", size=told, limit=limit)
+        match incoming:
+            case "file_too_large":
+                return replace(file, fault=incoming, size=told, limit=limit)
+            case str():
+                return self._limited(file, incoming)
         fetched = await self._kept(file, *incoming)
         faultpoint("attachment.fetched")
         return fetched
@@ -224,13 +262,15 @@ class Porter:
             attachment = replace(attachment, kind=FileKind.FILE)
         return replace(file, attachment=attachment, digest=digest, size=size)
 
-    async def _once(self, bot: CanFetch, file: Enclosure, limit: int) -> tuple[Digest, int, bytes] | None:
-        """Its digest, size and first bytes; None if it is too large. Raises `BotError`, `StoreFull`."""
+    async def _once(
+        self, bot: CanFetch, file: Enclosure, limit: int, counts: Callable[[int], bool]
+    ) -> tuple[Digest, int, bytes] | str:
+        """Its digest, size and first bytes, or why it is not wanted. Raises `BotError`, `StoreFull`."""
         begun = asyncio.get_running_loop().run_in_executor(None, self._store.files.receive)
         try:
             incoming = await asyncio.shield(begun)
-            if not await _received(bot, file, limit, incoming):
-                return None
+            if refused := await _received(bot, file, limit, incoming, counts):
+                return refused
             return await asyncio.to_thread(incoming.keep), incoming.size, incoming.head
         finally:
             await asyncio.shield(asyncio.ensure_future(_drop(begun)))
@@ -320,14 +360,18 @@ async def _pieces(bot: CanFetch, file: Enclosure, most: int) -> AsyncGenerator[b
     yield bytes(held)
 
 
-async def _received(bot: CanFetch, file: Enclosure, limit: int, incoming: Incoming) -> bool:
-    """False: it is too large."""
+async def _received(
+    bot: CanFetch, file: Enclosure, limit: int, incoming: Incoming, counts: Callable[[int], bool]
+) -> str:
+    """Why it is not wanted after all; "" once it is there."""
     async with aclosing(_pieces(bot, file, limit)) as pieces:
         async for piece in pieces:
+            if not counts(len(piece)):
+                return "file_quota"
             if incoming.size + len(piece) > limit:
-                return False
+                return "file_too_large"
             await asyncio.to_thread(incoming.write, piece)
-    return True
+    return ""
 
 
 async def _drop(begun: asyncio.Future[Incoming]) -> None:

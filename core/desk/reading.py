@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -18,6 +19,8 @@ MOST_CHARS = 200_000
 _MOST_BYTES = 4 * MOST_CHARS
 HEAD_BYTES = 1024
 """In which a PDF begins."""
+LITTLE_MEMORY_BYTES = 2 * 1000**3
+_CGROUP = Path("/sys/fs/cgroup/memory.max")
 _LONGEST_BYTES = 4
 """Of one character in UTF-8."""
 _MARKS = {
@@ -28,6 +31,21 @@ _MARKS = {
     b"\xfe\xff": "utf-16",
 }
 CUT = "\n[Only the beginning: the file is longer than what is shown here.]"
+
+
+def memory_bytes() -> int:
+    """Of this machine, or of the control group that it is run in."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        most = _CGROUP.read_text().strip()
+    except OSError:  # no such group, or another kind of system
+        return whole
+    return min(whole, int(most)) if most.isdecimal() else whole
+
+
+def readers(memory: int) -> int:
+    """Files that are read at the same time where there is so much memory, in bytes."""
+    return 2 if memory >= LITTLE_MEMORY_BYTES else 1
 
 
 async def text_of(path: Path, media_type: str, name: str) -> str | None:

@@ -15,10 +15,11 @@ from core.store import buttons, conversations, deliveries, entries, history, inb
 from core.store.consents import Ask
 from core.store.conversations import ConversationId
 from core.store.deliveries import Parcel, Posted
-from core.store.entries import Draft, Entry, Kind
+from core.store.entries import Draft, Entry, Json, Kind
 from core.store.sessions import Session
 from core.store.sql import Tx
 from core.store.turns import Turn
+from core.tally import Limit
 from core.vocabulary import Address, ChatKind, Outcome
 
 
@@ -43,6 +44,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     reply: tuple[str, ...] = ()
     notice: str = ""
     reference: str = ""
+    limits: tuple[Limit, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
     preview: Posted | None = None
     shown: str | None = None
@@ -122,7 +124,8 @@ def _drafts(tx: Tx, turn: Turn, ending: Ending) -> list[Draft]:
         ]
     drafts += ending.said
     if ending.notice:
-        drafts.append(Draft(kind=Kind.NOTICE, text=ending.notice, turn=turn.id))
+        data: dict[str, Json] = {"limits": list(ending.limits)} if ending.limits else {}
+        drafts.append(Draft(kind=Kind.NOTICE, text=ending.notice, data=data, turn=turn.id))
     return drafts
 
 

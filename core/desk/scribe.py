@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import Protocol
 
 import structlog
@@ -163,7 +164,9 @@ class Scribe:
     def _take(self, tx: Tx, refs: Sequence[Ref], drafts: list[Draft], now: datetime) -> Committed:
         """Rows that still wait become entries of this turn; those that don't have found their fate elsewhere."""
         self._own(tx)
-        rows = [row for row in (inbox.pending(tx, ref.id) for ref in refs) if row is not None and _words(row)]
+        rows = self._fitting(
+            [row for row in (inbox.pending(tx, one.id) for one in refs) if row is not None and _words(row)]
+        )
         said = [self._heard(row) for row in rows]
         session, added = entries.append(tx, sessions.get(tx, self._turn.session), [*drafts, *said], now)
         if rows:
@@ -172,6 +175,14 @@ class Scribe:
             inbox.finish(tx, row.id, Fate.MERGED, now, self._turn.id)
             sessions.join(tx, self._turn.session, row.identity)
         return [row.id for row in rows], added
+
+    def _fitting(self, rows: Sequence[Waiting]) -> Sequence[Waiting]:
+        """Those that the turn may still have; the others wait for the next one."""
+        left = self._house.rules.turn_chars - sum(
+            len(history.render(entry)) for entry in self.added if entry.kind is Kind.USER
+        )
+        lengths = accumulate(len(_words(row)) for row in rows)
+        return [row for row, length in zip(rows, lengths, strict=True) if length <= left]
 
     def _heard(self, row: Waiting) -> Draft:
         line = prompt_line(row, row.name, self._house.rules.zone_name)

@@ -26,7 +26,7 @@ from core.desk.record import Ending
 from core.desk.scribe import Listener, Scribe
 from core.desk.signs import NOTHING_SHOWN_S, Signs
 from core.desk.turn_desk import TurnDesk
-from core.errors import AgentError, FenceLost
+from core.errors import AgentError, DayLimit, FenceLost
 from core.faultpoints import faultpoint
 from core.people.names import storable
 from core.ports import Bot
@@ -37,6 +37,7 @@ from core.store.conversations import SessionId
 from core.store.deliveries import Parcel, Posted
 from core.store.entries import Entry, Json, Kind
 from core.store.sql import Tx
+from core.tally import Limit
 from core.vocabulary import (
     CallClosed,
     CallOpened,
@@ -79,6 +80,7 @@ class RunningTurn:
         self._outcome = Outcome.DONE
         self._notice = ""
         self._reference = ""
+        self._limits: tuple[Limit, ...] = ()
         self._asked_s = house.clock.monotonic()
         self._timeout_s = house.rules.turn_timeout_s
         self._text_s: float | None = None
@@ -232,6 +234,9 @@ class RunningTurn:
             log.warning("agent_fault_while_stopping", turn=self.id, exc_info=error)
             return
         self._outcome = Outcome.FAILED
+        if isinstance(error, DayLimit):
+            self._limits = ("tokens_per_day",)
+            self._house.tally.limits_met(self._limits, self._house.clock.now())
         self._reference = self._house.random.token(8)
         self._notice = self._house.notices.say(notice, reference=self._reference)
         if isinstance(error, AgentError) and type(error) is not AgentError:  # it says by its kind what there is to say
@@ -291,6 +296,7 @@ class RunningTurn:
     def abandon(self) -> None:
         """The process ends: nothing is recorded, the next start settles it."""
         self._scribe.abandon()
+        self._desk.close()
         self._house.pulse.remove(self)
         self._task.cancel()
         self._preview.abandon()
@@ -334,6 +340,7 @@ class RunningTurn:
             reply=reply,
             notice=self._notice,
             reference=self._reference,
+            limits=self._limits,
             usage=dict(self._usage),
             preview=preview,
             shown=self._preview.shown,
@@ -363,6 +370,7 @@ class RunningTurn:
 
     def let_go(self) -> None:
         """It is recorded, and its parts are on their way."""
+        self._desk.close()
         self._lane.let_go()
 
     def learned(self, added: Sequence[Entry]) -> list[Entry]:

@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from core.desk.admit import Admitted
 from core.desk.days import day_start
 from core.desk.handing import Hand, take, upload_limit
-from core.desk.house import House
+from core.desk.house import Expected, House
 from core.errors import FenceLost, FileRefused
 from core.people.names import storable
 from core.store import attachments, conversations, deliveries, search, turns
 from core.store.deliveries import Parcel, Posted
+from core.store.people import Role
 from core.store.search import Hits
 from core.store.sql import Tx
 from core.store.turns import Turn
@@ -33,6 +34,7 @@ class TurnDesk:
     def __init__(self, house: House, admitted: Admitted) -> None:
         self._house = house
         self._turn = admitted.turn
+        self._is_guest = admitted.role == Role.GUEST
         self._fence = admitted.conversation.fence
 
     def move(self, turn: Turn) -> None:
@@ -45,7 +47,24 @@ class TurnDesk:
     async def tokens_today(self) -> int:
         since = day_start(self.time())
         used = await self._house.store.read(lambda tx: turns.usage_since(tx, self._turn.author, since))
-        return used.get("input_tokens", 0) + used.get("output_tokens", 0)
+        others = [
+            turn
+            for turn in self._house.expected.values()
+            if turn.author == self._turn.author and turn.id != self._turn.id
+        ]
+        return used.get("input_tokens", 0) + used.get("output_tokens", 0) + sum(turn.tokens for turn in others)
+
+    @property
+    def tokens_a_day(self) -> int | None:
+        return self._house.rules.guests.tokens_per_day if self._is_guest else None
+
+    async def expect(self, tokens: int) -> None:
+        turn = self._turn
+        self._house.expected[turn.id] = Expected(id=turn.id, author=turn.author, tokens=tokens)
+
+    def close(self) -> None:
+        """What the turn used is stored, or will never be."""
+        self._house.expected.pop(self._turn.id, None)
 
     async def keep(self, data: bytes, media_type: str) -> str:
         store, session, now = self._house.store, self._turn.session, self._house.clock.now()

@@ -39,7 +39,7 @@ from core.service.status import DAY, OUTBOX
 from core.service.supervisor import BotHealth, State
 from core.store import deliveries, inbox, turns
 from core.store.sql import Tx
-from core.tally import Delivered, PutOff, Reading
+from core.tally import Delivered, Limit, PutOff, Reading
 from core.vocabulary import BotName, Outcome, Verdict
 
 STORE_S = 2.0
@@ -128,6 +128,7 @@ def _families(sources: Sources, stored: Depths | None, parts: Mapping[str, Part]
     yield from _messages(sources)
     yield from _stages(sources)
     yield from _queues(sources, stored)
+    yield from _limits(sources)
     yield from _agents(sources)
     yield from _deliveries(sources)
     yield from _chores(sources)
@@ -185,7 +186,7 @@ def _queues(sources: Sources, stored: Depths | None) -> Iterator[Metric]:
     going = GaugeMetricFamily("frontdesk_turns_open", "Turns that are not over, by what they do.", labels=["state"])
     going.add_metric(["running"], router.running)
     going.add_metric(["waiting"], house.slots.waiting + house.retries.waiting)
-    yield _gauge("frontdesk_turn_slots", "Turns that may run at once.", house.slots.most)
+    yield _gauge("frontdesk_turn_slots", "Turns that may run at once.", house.slots.limit)
     yield _gauge("frontdesk_mailboxes", "Conversations that have something to do.", len(router))
     if stored is not None:
         going.add_metric(["suspended"], stored.turns.get("suspended", 0))
@@ -197,6 +198,16 @@ def _queues(sources: Sources, stored: Depths | None) -> Iterator[Metric]:
             outbox.add_metric([state], stored.outbox.get(state, 0))
         yield outbox
     yield going
+
+
+def _limits(sources: Sources) -> Iterator[Metric]:
+    met = CounterMetricFamily(
+        "frontdesk_limits_met", "Times that a limit refused, cut or held back something.", labels=["limit"]
+    )
+    for limit in get_args(Limit):
+        known = sources.house.tally.limits.get(limit)
+        met.add_metric([limit], 0 if known is None else known.count)
+    yield met
 
 
 def _agents(sources: Sources) -> Iterator[Metric]:

@@ -36,6 +36,10 @@ ENGLISH = {
     "title_set": "Title: “{title}”.",
     "title_is": "Title: “{title}”. /title TEXT changes it.",
     "no_session": "There is no conversation yet; send a message to begin one.",
+    "conversations_many": (
+        "You've started {count} conversations within an hour, so I can't start another one yet. Please go on in one of "
+        "them, or try again later."
+    ),
     # turns
     "stopped": "Stopped.",
     "stopped_nothing": "Nothing was running.",
@@ -53,7 +57,9 @@ ENGLISH = {
     "title_usage": "Use /title TEXT; at most {limit} characters.",
     "again_none": "There is nothing to send again.",
     "mailbox_full": "Too many messages are waiting here; this one was not taken. Try again when I have caught up.",
+    "turn_cut": "That was too long for me, so I read the first {limit} characters only.",
     "queued_place": "Many people are asking at the moment; you are number {place} in line.",
+    "queued_own": "I'm already working on {count} message(|s) of yours. This one comes as soon as one is done.",
     "agent_failed": "Something went wrong while answering. /retry tries again. (reference {reference})",
     "agent_timeout": "The answer took too long and was stopped. /retry tries again. (reference {reference})",
     "agent_empty": "The agent had nothing to say. /retry tries again.",
@@ -83,12 +89,18 @@ ENGLISH = {
     "answer_filtered": "(The provider's content filter ended this answer.)",
     "turn_limit": "That needed more steps than one answer may take, so I stopped. (reference {reference})",
     "day_limit": "You have used up what you may use in one day; it goes on tomorrow. (reference {reference})",
+    "day_limit_ahead": (
+        "This would take more than what is left of your daily limit. A new conversation (/reset) takes less, and "
+        "tomorrow it goes on. (reference {reference})"
+    ),
     "interrupted": "I was restarted while answering and can't tell what was done already. /retry tries again.",
     "poison": "This message stopped me three times in a row, so I leave it. (reference {reference})",
     "internal": "I could not handle this message. (reference {reference})",
     "file_nameless": "that file",
     "file_too_large": "{name} is too large for me ({limit} MiB at most), so I go without it.",
     "file_lost": "I could not get {name}, so I go without it. Please send it again if it matters.",
+    "file_quota": "You've reached my limit of {limit} MiB of files a day, so I skipped {name}. Try again tomorrow.",
+    "file_no_room": "I'm almost out of disk space, so I skipped {name}. Please send it again later.",
     "picture_too_large": "{name} is too large for me to look at ({limit} MiB at most), so I go without it.",
     "voice_unheard": "I can't listen to voice messages here; please write instead.",
     "voice_failed": "I could not make out your voice message; please try again, or write.",
@@ -224,6 +236,10 @@ ENGLISH = {
         "frontdesk people approve {code}"
     ),
     "stranger_waits": "{name} ({identity}) would like to talk to me. To let them in: frontdesk people approve {code}",
+    "strangers_wait": (
+        "{count} people are waiting to be let in. I'll ask you about some of them only; frontdesk people list shows "
+        "them all."
+    ),
     "let_in": "Let in",
     "tool_runs": "using {tools} …",
     "button_resume": "Resume",

@@ -78,6 +78,10 @@ class DaemonStatus:
             },
             "inbox": {"pending": pending},
             "outbox": {name: outbox.get(name, 0) for name in OUTBOX},
+            "limits": [
+                {"name": name, "count": met.count, "last_at": stamp(met.last_at)}
+                for name, met in house.tally.limits.items()
+            ],
             **self._agents(),
             "config": self.config,
             "listen": self._listen(),

@@ -9,6 +9,7 @@ import hashlib
 import math
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -82,6 +83,11 @@ class Files:
         for path in self._root.glob(f"{PARTIAL}/*"):
             if _touched(path) < before.timestamp():
                 path.unlink(missing_ok=True)
+
+    def room(self) -> tuple[int, int]:
+        """Bytes that are free on the disk, and that it has."""
+        disk = shutil.disk_usage(self._root if self._root.exists() else self._root.parent)
+        return disk.free, disk.total
 
     def get(self, digest: str) -> bytes | None:
         """What is in it; None if it is not there (any more)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from core.store import remains
 from core.store.conversations import ConversationId, SessionId
 from core.store.remains import Remains
 from core.store.sql import Row, Sql, Tx, count, integer, text
-from core.store.tables import deliveries, inbox, turns
+from core.store.tables import deliveries, entries, inbox, turns
 from core.store.turns import Retry, retry_of
 
 WINDOW = 20_000
@@ -102,6 +103,12 @@ _BY_REFERENCE = Sql(select(_TURNS).where(_TURNS.c.reference == text("reference")
 _NEXT_TURNS = Sql(select(func.min(_TURNS.c.id).label("id")).select_from(_TURNS))
 LATEST_TURN = "g"
 """Behind every id of a turn."""
+_e = entries.c
+_DATA_OF_TURN = Sql(
+    select(_e.data)
+    .where(_e.session_id == text("session"), _e.turn_id == text("turn"), _e.kind.in_(("user", "notice")))
+    .order_by(_e.seq)
+)
 _PART = Sql(select(deliveries).where(_d.id == integer("id")))
 _PARTS_OF_TURN = Sql(select(deliveries).where(_d.turn_id == text("turn")).order_by(_d.id))
 _FAILED_OF_TURN = Sql(select(func.count()).select_from(deliveries).where(_d.turn_id == text("turn"), *remains.FAILED))
@@ -219,6 +226,13 @@ def rows_in(tx: Tx, where: Where, most: int, upto: int) -> list[Received]:
 
 def turn(tx: Tx, id_: str) -> list[Happened]:
     return [_happened(found) for found in tx.all(_TURN, id=id_)]
+
+
+def limits_met(tx: Tx, turn_: Happened) -> tuple[str, ...]:
+    """The limits that cut or ended a turn, by name."""
+    rows = tx.all(_DATA_OF_TURN, session=turn_.session, turn=turn_.id)
+    data = [json.loads(row_.text_or_none("data") or "{}") for row_ in rows]
+    return tuple(dict.fromkeys(limit for one in data for limit in one.get("limits", ())))
 
 
 def turns_by_reference(tx: Tx, reference: str, before: str) -> tuple[list[Happened], str | None]:

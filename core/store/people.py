@@ -67,7 +67,14 @@ _INSERT_PAIRING = insert(
 )  # fmt: skip
 _PAIRING = Sql(select(pairings).where(pairings.c.code == text("code"), pairings.c.expires_at > integer("at")))
 _PAIRINGS = Sql(select(pairings).where(pairings.c.expires_at > integer("at")).order_by(pairings.c.created_at))
-_PAIRING_COUNT = Sql(select(func.count()).select_from(pairings).where(pairings.c.expires_at > integer("at")))
+_OF_BOT = (pairings.c.bot == text("of"), pairings.c.expires_at > integer("at"))
+_PAIRING_COUNT = Sql(select(func.count()).select_from(pairings).where(*_OF_BOT))
+_OLDEST = Sql(select(pairings.c.code).where(*_OF_BOT).order_by(pairings.c.created_at, pairings.c.code).limit(1))
+_HAS_PAIRING = Sql(
+    select(func.count())
+    .select_from(pairings)
+    .where(pairings.c.identity == text("identity"), pairings.c.expires_at > integer("at"))
+)
 _UNPAIR = Sql(delete(pairings).where(pairings.c.code == text("code")))
 _EXPIRE = Sql(delete(pairings).where(pairings.c.expires_at <= integer("at")))
 _EXPIRE_ONE = Sql(
@@ -143,8 +150,21 @@ def waiting(tx: Tx, at: datetime) -> Sequence[Pairing]:
     return [_pairing(row) for row in tx.all(_PAIRINGS, at=to_us(at))]
 
 
-def waiting_count(tx: Tx, at: datetime) -> int:
-    return tx.number(_PAIRING_COUNT, at=to_us(at))
+def waiting_count(tx: Tx, bot: BotName, at: datetime) -> int:
+    """Strangers of one bot whose codes are still good."""
+    return tx.number(_PAIRING_COUNT, of=bot, at=to_us(at))
+
+
+def has_code(tx: Tx, identity: str, at: datetime) -> bool:
+    """Was a stranger given a code that is still good?"""
+    return tx.number(_HAS_PAIRING, identity=identity, at=to_us(at)) > 0
+
+
+def drop_oldest(tx: Tx, bot: BotName, at: datetime) -> None:
+    """Take back the code of a bot that was given first, of those that are still good."""
+    row = tx.one(_OLDEST, of=bot, at=to_us(at))
+    if row is not None:
+        unpair(tx, row.text("code"))
 
 
 def unpair(tx: Tx, code: str) -> None:

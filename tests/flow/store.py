@@ -28,6 +28,15 @@ class QuickDatabase(SqliteDatabase):
         return connection
 
 
+class WatchedFiles(Files):
+    """On a disk that a test fills up. `disk`: its free bytes and all; None: what the machine has."""
+
+    disk: tuple[int, int] | None = None
+
+    def room(self) -> tuple[int, int]:
+        return super().room() if self.disk is None else self.disk
+
+
 class WatchedStore(Store):
     """Counts what is under way. `full`: every write fails as on a full disk. With `last_write` set, the process dies
     at that many writes from now: with `heard=False` after it, so that nobody hears of it, else before it."""
@@ -94,7 +103,7 @@ def open_watched(state: Path) -> WatchedStore:
     lock = take_lock(database, state)
     try:
         prepare(database, state)
-        return WatchedStore(database, Files(state / FILES), lock=lock)
+        return WatchedStore(database, WatchedFiles(state / FILES), lock=lock)
     except BaseException:
         lock.release()
         raise

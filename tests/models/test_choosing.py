@@ -150,7 +150,7 @@ async def limited(furnish: ModelHouse, tokens: int) -> House:
 async def test_who_has_used_up_the_day_is_told_so_and_nothing_is_asked_of_the_provider(
     furnish: ModelHouse, server: ModelServer
 ) -> None:
-    house = await limited(furnish, 10)
+    house = await limited(furnish, 20)
     await house.ask("one")
     await house.ask("two")
     assert len(server.requests) == 1
@@ -163,7 +163,7 @@ async def test_who_has_used_up_the_day_is_told_so_and_nothing_is_asked_of_the_pr
 
 
 async def test_the_next_day_it_goes_on(furnish: ModelHouse, server: ModelServer) -> None:
-    house = await limited(furnish, 10)
+    house = await limited(furnish, 100)
     await house.ask("one")
     await house.advance(12 * 3600)
     await house.ask("two")

@@ -227,6 +227,7 @@ Home: Resume                 | C C C - b - | - - - - - - | - - - - - - |
 
 REASONS: Final[Mapping[tuple[str, str], str]] = {
     ("refused", "stranger"): "s",
+    ("refused", "stranger_waits"): "s",
     ("ignored", "blocked"): "b",
     ("ignored", "bot"): "r",
     ("ignored", "not_a_person"): "p",

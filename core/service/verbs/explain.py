@@ -189,6 +189,7 @@ def _around(tx: Tx, row: Received) -> Around:
         turn_state=turn.state if turn is not None else gone.state if gone is not None else None,
         unsent=lookups.is_unsent(tx, turn.id) if turn is not None else gone is not None and gone.unsent,
         closer=next(iter(closer), None),
+        limits=lookups.limits_met(tx, turn) if turn is not None else (),
     )
 
 
@@ -196,6 +197,7 @@ async def _turn(store: Store, turn: Happened) -> list[Json]:
     rows = await store.read(lambda tx: lookups.rows_of_turn(tx, turn.id))
     parts = await store.read(lambda tx: lookups.parts_of_turn(tx, turn.id))
     key = await store.read(lambda tx: key_of(tx, turn.conversation))
+    limits = await store.read(lambda tx: lookups.limits_met(tx, turn))
     told: Json = {
         "what": "turn",
         "id": turn.id,
@@ -207,7 +209,7 @@ async def _turn(store: Store, turn: Happened) -> list[Json]:
         "reference": turn.reference,
         "opened_at": stamp(turn.opened_at),
         "closed_at": stamp(turn.closed_at),
-        "sentence": sentences.turn(turn, key),
+        "sentence": sentences.turn(turn, key, limits),
     }
     return [told, *[await _message(store, row) for row in rows], *map(_delivery, parts)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from urllib.parse import unquote
 
@@ -30,13 +31,25 @@ _IGNORED = {
 }
 _REFUSED = {
     "stranger": (
-        "the sender was not let in; they get a code, and `frontdesk people approve CODE` lets them in "
-        "(`frontdesk people list` shows codes)"
+        "the sender was not let in; they were sent a code, and `frontdesk people approve CODE` lets them in "
+        "(`frontdesk people list` shows codes that are still good)"
+    ),
+    "stranger_waits": (
+        "the sender was not let in; they had been sent a code before that was still good, so they were told nothing"
     ),
     "full": "too many messages waited there already ([mailbox] limit)",
+    "conversations_per_hour": (
+        "the sender was not let in, and had begun as many conversations as a guest may within an hour "
+        "([access.guests] conversations_per_hour), which they were told once"
+    ),
     "expired": "the button was used already, too old, or somebody else's",
     "file_too_large": "its file was too large ([desk] attachment_mib, or the platform's own), which the chat was told",
     "file_lost": "its file could not be fetched from the platform, which the chat was told",
+    "file_quota": (
+        "its sender was not let in and had sent as much as a guest may within 24 hours ([access.guests] "
+        "file_mib_per_day), so that its file was not fetched, which the chat was told"
+    ),
+    "file_no_room": "its file was not fetched because the disk was almost full, which the chat was told",
     "picture_too_large": "its picture was too large for a model, which the chat was told",
     "voice_unheard": "it was a voice message, and there is no [speech.transcribe], which the chat was told",
     "voice_failed": "its voice could not be transcribed, which the chat was told; the log says why",
@@ -46,6 +59,18 @@ _REFUSED = {
 _EVENTS = {
     "moved": "told that the chat got another id, which was followed",
     "let_in": "let in the stranger whom its button named",
+}
+_LIMITS = {
+    "turn_chars": "what was said was longer than a turn may be ([mailbox] turn_chars), so its end was cut",
+    "file_mib_per_day": (
+        "a file was not fetched, since its sender was not let in and had sent as much as a guest may within 24 hours "
+        "([access.guests] file_mib_per_day)"
+    ),
+    "disk_free": "a file was not fetched, since the disk was almost full",
+    "tokens_per_day": (
+        "it would have used more tokens than the sender may in a day ([access.guests] tokens_per_day for whoever was "
+        "not let in, person_day_tokens in the agent's limits for everybody)"
+    ),
 }
 _TURN = {
     "running": "runs",
@@ -90,12 +115,13 @@ def at(when: datetime | None) -> str:
 
 class Around(Struct, frozen=True, kw_only=True):
     """What belongs to a message: its turn, with the state that it has or had, whether something that this said was not
-    sent, and the row that closed the message."""
+    sent, the row that closed the message, and the limits that the turn met."""
 
     turn: Happened | None
     turn_state: str | None
     unsent: bool
     closer: Received | None
+    limits: tuple[str, ...] = ()
 
 
 def message(row: Received, around: Around) -> str:
@@ -155,7 +181,11 @@ def _taken(row: Received, around: Around, how: str = "") -> str:
     turn_, ended = around.turn, _ended(around.turn_state, unsent=around.unsent)
     if turn_ is None:
         return f"was taken{how} into a turn that {ended}{_referred(row.detail)}; its session was deleted since"
-    return f"was taken{how} into turn {turn_.id}, which {ended}{_referred(turn_.reference)}"
+    return f"was taken{how} into turn {turn_.id}, which {ended}{_referred(turn_.reference)}{_met(around.limits)}"
+
+
+def _met(limits: Sequence[str]) -> str:
+    return "".join(f"; {_LIMITS.get(limit, limit)}" for limit in limits)
 
 
 def _referred(reference: str | None) -> str:
@@ -201,14 +231,14 @@ def _refused(detail: str) -> str:
     return _REFUSED.get(detail, detail)
 
 
-def turn(one: Happened, key: str) -> str:
+def turn(one: Happened, key: str, limits: Sequence[str] = ()) -> str:
     """What a turn came to."""
     attempts = f", in attempt {one.attempt}" if one.attempt > 1 else ""
     reference = f"; the log has more under reference {one.reference}" if one.reference else ""
     until = f" until {at(one.closed_at)}" if one.closed_at is not None else ""
     return (
         f"Turn {one.id} in {key}, session {one.session}, agent {one.agent}, from {at(one.opened_at)}{until}, "
-        f"{_going(one)}{attempts}{reference}."
+        f"{_going(one)}{attempts}{reference}{_met(limits)}."
     )
 
 
