@@ -132,7 +132,7 @@ class Asking:
             except StoreError:
                 raise
             except Exception as fault:  # noqa: BLE001  # agent: every provider has its own ways to fail
-                error = translate(fault)
+                error = translate(fault, self._role.settings.secrets)
                 if isinstance(error, ContextFull) and not summed_up and await self._sum_up(known):
                     summed_up = True
                     continue

@@ -107,7 +107,7 @@ async def sum_up(history: Sequence[Entry], role: Role, topic: str) -> Summed | N
     try:
         text = await _summary(list(_told(past)), role, topic, counts)
     except Exception as fault:  # noqa: BLE001  # agent: a summary that fails changes nothing
-        log.warning("compaction_failed", why=str(translate(fault)))
+        log.warning("compaction_failed", why=str(translate(fault, role.settings.secrets)))
         return None
     if not text.strip():
         log.warning("compaction_empty")

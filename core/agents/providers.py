@@ -21,6 +21,7 @@ from config.providers import provider_of
 from core.agents.configured import Configured
 from core.agents.preparation import sent
 from core.agents.tls import context as tls
+from core.agents.tools_optional import ToolsOptional
 from core.agents.transcript import readable, system_of
 from core.agents.transport import AiohttpTransport
 from core.errors import ConfigError
@@ -37,6 +38,8 @@ class Chosen(Struct, frozen=True):
     in tokens, where that is known. `tells_when_sent`: a request is known to have left, see `preparation`."""
 
     model: Model
+    each: tuple[ToolsOptional, ...]
+    """It and its fallbacks, one by one."""
     systems: frozenset[str]
     window: int | None
     sees: bool
@@ -84,6 +87,11 @@ class Providers:
             known = self._chosen[agent.digest, name] = self._choose(agent, names)
         return known
 
+    def toolless(self) -> list[tuple[str, str]]:
+        """Models that refused tools, each with what its provider said."""
+        each = [one for chosen in list(self._chosen.values()) for one in chosen.each if one.refused]
+        return list({one.model_name: (one.model_name, one.refused) for one in each}.values())
+
     def release(self, digest: str) -> list[httpx2.AsyncClient]:
         """The agent of this digest is configured no more: what served nobody else, for the caller to close."""
         free = []
@@ -100,9 +108,11 @@ class Providers:
 
     def _choose(self, agent: Configured, names: tuple[str, ...]) -> Chosen:
         models = [self._model(agent, one) for one in names]
+        asked = [ToolsOptional(models[0])] if len(models) == 1 else [ToolsOptional(_Reader(one)) for one in models]
         window = agent.settings.context.window or models[0].profile.get("context_window")
         return Chosen(
-            model=models[0] if len(models) == 1 else FallbackModel(*map(_Reader, models)),
+            model=asked[0] if len(asked) == 1 else FallbackModel(*asked),
+            each=tuple(asked),
             systems=frozenset(map(system_of, models)),
             window=window,
             sees=agent.settings.images and all(one.profile.get("supports_image_input", True) for one in models),

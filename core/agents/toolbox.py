@@ -16,6 +16,7 @@ from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, ExternalTools
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import to_json
 
+from config.agents import ModelAgentSettings
 from core.agents.agent import TurnContext
 from core.agents.configured import Configured
 from core.agents.crossing import Crossing
@@ -142,6 +143,14 @@ def bounded(result: object, most: int) -> object:
             return result
 
 
+def desk_tools(settings: ModelAgentSettings) -> FunctionToolset[Deps]:
+    """The desk's own, as far as an agent has them."""
+    if not settings.tools:
+        return FunctionToolset(id="desk")
+    hands = [send_files] if settings.files else []
+    return FunctionToolset([current_time, search_conversations, *hands], id="desk")
+
+
 class Toolbox:
     """Lives on the agents' loop."""
 
@@ -149,8 +158,7 @@ class Toolbox:
         self._limits = agent.settings.limits
         self._mcp = agent.settings.mcp
         self._agent = agent
-        hands = [send_files] if agent.settings.files else []
-        self._desk = FunctionToolset([current_time, search_conversations, *hands], id="desk")
+        self._desk = desk_tools(agent.settings)
         self._shared: list[ToolServer[Deps]] = []
         self._own: dict[tuple[str, SessionId], tuple[ToolServer[Deps], float]] = {}
 
@@ -179,6 +187,8 @@ class Toolbox:
 
     def toolset(self, servers: Sequence[ToolServer[Deps]], brought: Sequence[ClientTool]) -> AbstractToolset[Deps]:
         """The tools for one turn."""
+        if not self._agent.settings.tools:
+            return self._desk
         sets: list[AbstractToolset[Deps]] = [self._desk, *(_Served(server) for server in servers)]
         whole = _Bounded(CombinedToolset(sets), most_s=self._limits.tool_s, most_chars=self._limits.tool_output_chars)
         asking = whole.approval_required(lambda _, tool, __: _needs_consent(servers, tool.name))

@@ -79,6 +79,7 @@ class RunningTurn:
         self._outcome = Outcome.DONE
         self._notice = ""
         self._reference = ""
+        self._why = ""
         self._asked_s = house.clock.monotonic()
         self._timeout_s = house.rules.turn_timeout_s
         self._text_s: float | None = None
@@ -234,6 +235,7 @@ class RunningTurn:
         self._outcome = Outcome.FAILED
         self._reference = self._house.random.token(8)
         self._notice = self._house.notices.say(notice, reference=self._reference)
+        self._why = storable(str(error)) if isinstance(error, AgentError) else type(error).__name__ if error else ""
         if isinstance(error, AgentError) and type(error) is not AgentError:  # it says by its kind what there is to say
             log.warning(notice, turn=self.id, reference=self._reference, why=str(error))
         else:
@@ -333,6 +335,7 @@ class RunningTurn:
             reply=reply,
             notice=self._notice,
             reference=self._reference,
+            why=self._why,
             usage=dict(self._usage),
             preview=preview,
             shown=self._preview.shown,

@@ -20,6 +20,8 @@ from core.ports import Blamed, Clock, Finding, State
 PATIENCE_S: Final = 10.0
 """For a model's first word, and for a tool server's start."""
 
+TOOLLESS: Final = "answers, but takes no tools, so it is asked without them"
+NO_TOOLS: Final = "write tools = false to say so for good, or choose a model that takes tools"
 
 _UNREACHED: Final = re.compile("connect|timed? ?out", re.IGNORECASE)
 """What the client says of a server that never answered; of one that did, it keeps no status."""
@@ -92,14 +94,17 @@ async def _look_at_model(asked: _Asked, clock: Clock) -> Finding:
     began = clock.monotonic()
     try:
         async with asyncio.timeout(PATIENCE_S):
-            await ask_model(asked.agent, asked.name)
+            refused = await ask_model(asked.agent, asked.name)
     except TimeoutError:
         detail = f"it took the request and said nothing for {PATIENCE_S:.0f} s"
         return Finding(what=asked.what, state="warning", detail=detail, do="try again; it may be loading or thinking")
     except AgentError as fault:
         state, blames, words, do = judge(fault, key=asked.key, own_server=asked.has_own_server)
         return Finding(what=asked.what, state=state, detail=words, do=do, blames=blames)
-    return Finding(what=asked.what, state="ok", detail=f"answers; first word after {clock.monotonic() - began:.1f} s")
+    first = f"first word after {clock.monotonic() - began:.1f} s"
+    if refused:
+        return Finding(what=asked.what, state="warning", detail=f"{TOOLLESS} (“{refused}”); {first}", do=NO_TOOLS)
+    return Finding(what=asked.what, state="ok", detail=f"answers; {first}")
 
 
 def judge(fault: AgentError, *, key: str, own_server: bool) -> tuple[State, Blamed, str, str]:
