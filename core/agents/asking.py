@@ -20,12 +20,6 @@ from pydantic_ai.messages import (
     FunctionToolResultEvent,
     ModelMessage,
     ModelResponse,
-    PartDeltaEvent,
-    PartStartEvent,
-    TextPart,
-    TextPartDelta,
-    ThinkingPart,
-    ThinkingPartDelta,
     ToolReturnPart,
 )
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
@@ -39,6 +33,7 @@ from core.agents.faults import translate, wordless
 from core.agents.files import GONE, REFUSED, UNSEEN, Aside, files_in, fitting, referring, refs_in, whole
 from core.agents.providers import request_settings
 from core.agents.role import Role
+from core.agents.streamed_text import StreamedText
 from core.agents.toolbox import Deps
 from core.agents.transcript import messages_of, presentable, response_data, result_data
 from core.backoff import backoff_s
@@ -56,7 +51,7 @@ from core.faultpoints import faultpoint
 from core.store.conversations import SessionId
 from core.store.entries import Entry, Json, Kind
 from core.store.history import open_calls, render
-from core.vocabulary import CallClosed, CallOpened, ClientTool, TextDelta, ThinkingDelta
+from core.vocabulary import CallClosed, CallOpened, ClientTool
 
 if TYPE_CHECKING:
     from core.agents.tool_server import ToolServer
@@ -117,6 +112,8 @@ class Asking:
         self._missing = GONE
         """What stands in place of a file that is not shown."""
         self._servers: Sequence[ToolServer[Deps]] = ()
+        self._text: StreamedText | None = None
+        """What the last request says."""
 
     async def answer(self) -> None:
         """Answer the turn. Raises `AgentError`, and what the turn raises."""
@@ -263,29 +260,22 @@ class Asking:
             self._crossing.say(Suspend())
 
     async def _request(self, node: ModelRequestNode[Deps, Answered], run: Run) -> None:
+        shows = self._role.settings.show_thinking
+        text = self._text = StreamedText(self._crossing, self._chosen.habits, shows_thoughts=shows)
         first = self._role.preparation.turn() if self._chosen.tells_when_sent else nullcontext()
-        async with first, asyncio.timeout(None) as patience, node.stream(run.ctx) as events:
-            async for event in events:
-                patience.reschedule(asyncio.get_running_loop().time() + self._limits.silence_s)
-                self._hear(event)
-
-    def _hear(self, event: object) -> None:
-        match event:
-            case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                if text:
-                    self._acted = True
-                    self._crossing.say(TextDelta(text=text))
-            case (
-                PartStartEvent(part=ThinkingPart(content=text))
-                | PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text)))
-            ):
-                if text and self._role.settings.show_thinking:
-                    self._crossing.say(ThinkingDelta(text=text))
-            case _:
-                pass
+        try:
+            async with first, asyncio.timeout(None) as patience, node.stream(run.ctx) as events:
+                async for event in events:
+                    patience.reschedule(asyncio.get_running_loop().time() + self._limits.silence_s)
+                    text.hear(event)
+            text.end()
+        finally:
+            self._acted = self._acted or text.said
 
     async def _call_tools(self, node: CallToolsNode[Deps, Answered], run: Run, stored: set[str]) -> None:
         response = node.model_response
+        if self._text is not None:
+            self._text.mend(response)
         calls = [call for call in response.tool_calls if call.tool_call_id not in stored]
         again = bool(response.tool_calls) and not calls
         if not again:

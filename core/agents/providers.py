@@ -33,6 +33,12 @@ NO_KEY = "no-key"
 """What a server of one's own is sent where no key is configured: SDKs insist on one, or look for it themselves."""
 
 
+class Habits(Struct):
+    """What was found out about a model while it answered. `thinks_first`: it closes thoughts that it never opens."""
+
+    thinks_first: bool = False
+
+
 class Chosen(Struct, frozen=True):
     """A model with its fallbacks. `systems`: whose responses they read, see `system_of`. `window`: what it takes in,
     in tokens, where that is known. `tells_when_sent`: a request is known to have left, see `preparation`."""
@@ -45,6 +51,7 @@ class Chosen(Struct, frozen=True):
     sees: bool
     """Can it be shown pictures?"""
     tells_when_sent: bool
+    habits: Habits
     behind: Chosen | None
     """Its fallbacks alone, for an answer of its own that is none: what streams is taken for good once it begins."""
 
@@ -117,6 +124,7 @@ class Providers:
             window=window,
             sees=agent.settings.images and all(one.profile.get("supports_image_input", True) for one in models),
             tells_when_sent=all(_family(provider_of(one)) not in self._silent for one in names),
+            habits=Habits(),
             behind=self._choose(agent, names[1:]) if len(names) > 1 else None,
         )
 

@@ -12,7 +12,7 @@ from typing import assert_never
 import structlog
 from msgspec.structs import replace
 
-from core.agents.agent import AgentEvent, Answer, DeskTools, Remark, Responded, Suspend, Used
+from core.agents.agent import AgentEvent, Answer, DeskTools, Remark, Responded, Suspend, Unsaid, Used
 from core.agents.cache import CachedAgent
 from core.delivery.preview import Beginning, Preview
 from core.delivery.split import is_blank
@@ -216,6 +216,10 @@ class RunningTurn:
             case ThinkingDelta(text=thought):
                 self._scribe.ponder(thought)
                 self._house.live.publish(self.rows, event)
+            case Unsaid(shown=shown_thought):
+                self._scribe.unsay(shown=shown_thought)
+                if self._preview.started:
+                    self._preview.show()
             case Responded(data=data):
                 self._scribe.responded(data)
             case Used(counts=counts):
