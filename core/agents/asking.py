@@ -41,9 +41,11 @@ from core.errors import (
     AgentError,
     ContextFull,
     DayLimit,
+    ModelBrokeOff,
     ModelBusy,
     ModelKeyRefused,
     ModelRejected,
+    ModelUnreachable,
     ModelUseless,
     StoreError,
 )
@@ -141,7 +143,7 @@ class Asking:
                     continue
                 wait_s = self._wait(error, tries)
                 if wait_s is None:
-                    raise error from wordless(fault)
+                    raise self._named(error) from wordless(fault)
                 tries += 1
                 log.warning("model_asked_again", why=str(error), wait_s=wait_s)
                 await asyncio.sleep(wait_s)
@@ -170,6 +172,11 @@ class Asking:
             return False
         self._chosen = self._chosen.behind
         return True
+
+    def _named(self, error: AgentError) -> AgentError:
+        """An answer that broke off is told as one."""
+        begun = self._text is not None and self._text.said
+        return ModelBrokeOff(str(error)) if begun and isinstance(error, ModelUnreachable) else error
 
     def _wait(self, error: AgentError, tries: int) -> float | None:
         """How long to wait before the request is made again; None: it is not."""

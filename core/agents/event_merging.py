@@ -5,7 +5,7 @@ Text deltas that come one right after the other become one, before any SDK sees 
 A provider's SDK and pydantic-ai take about 0.4 ms of CPU for each event, however short its text is. What is merged here
 is what the provider itself could have sent: only events that are equal but for one piece of text. Everything else
 passes as it came, and in its place, but for what servers of one's own send and no SDK reads: an error as a field or an
-object of its own (llama.cpp until 2025, vLLM until 2025), and events without data.
+object of its own (llama.cpp until 2025, vLLM until 2025), numbers of calls, and events without data.
 
 https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
 """
@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from core.agents.call_deltas import CallNumbers
 from core.agents.inline_thinking import CLOSE, OPEN, ThoughtSplitter, literal
 
 MOST_BYTES = 1024 * 1024
@@ -99,6 +100,7 @@ class EventMerger:
         self._held: _Delta | None = None
         self._gave_up = False
         self._thoughts = ThoughtSplitter()
+        self._calls = CallNumbers()
         self._last: _Delta | None = None
         """The last delta of a chat's text."""
         self._began = self._ended = False
@@ -119,7 +121,7 @@ class EventMerger:
             return received
         *events, self._rest = _BETWEEN.split(self._rest + received)
         written: list[bytes] = []
-        for event in map(_readable, events):
+        for event in map(self._readable, events):
             self._look(event)
             delta = _delta(event)
             if delta is not None and delta.name == _TEXT:
@@ -136,6 +138,15 @@ class EventMerger:
             out += self.flush() + self._rest
             self._rest = b""
         return out
+
+    def _readable(self, event: bytes) -> bytes:
+        """As SDKs read it; b"" for what says nothing."""
+        if _NOTHING.fullmatch(event):
+            return b""
+        if _CALLS.search(event):
+            return self._calls.renumbered(event)
+        found = _ERROR.fullmatch(event) or _BARE_ERROR.fullmatch(event)
+        return event if found is None else b'data: {"error": ' + found[1] + b"}"
 
     def _look(self, event: bytes) -> None:
         self._began = self._began or _BEGINS.search(event) is not None
@@ -189,14 +200,6 @@ class EventMerger:
         left = b"".join(event + b"\n\n" for event in written) + self._rest
         self._rest = b""
         return left
-
-
-def _readable(event: bytes) -> bytes:
-    """As SDKs read it; b"" for what says nothing."""
-    if _NOTHING.fullmatch(event):
-        return b""
-    found = _ERROR.fullmatch(event) or _BARE_ERROR.fullmatch(event)
-    return event if found is None else b'data: {"error": ' + found[1] + b"}"
 
 
 def _delta(event: bytes) -> _Delta | None:
