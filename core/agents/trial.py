@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic_ai import direct
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters
@@ -48,8 +50,8 @@ async def _first_word(model: Model, agent: Configured) -> None:
         raise translate(fault, settings.secrets) from fault
 
 
-async def look_at_tools(server: McpSettings, agent: Configured) -> int:
-    """Start the server, count the tools that may be used, and end it. Raises `AgentError`."""
+async def look_at_tools(server: McpSettings, agent: Configured) -> Sequence[str]:
+    """Start the server, ask for the names of the tools that may be used, and end it. Raises `AgentError`."""
     from core.agents.tool_server import ToolServer  # its libraries come with the extra "mcp"
 
     quieten()

@@ -9,10 +9,12 @@ from importlib import import_module
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from config.mcp import McpSettings
 from config.providers import key_variable, provider_of
 from core import errors
+from core.agents import tool_names
 from core.agents.configured import Configured
 from core.errors import AgentError
 from core.ports import Blamed, Clock, Finding, State
@@ -138,27 +140,43 @@ def judge(fault: AgentError, *, key: str, own_server: bool) -> tuple[State, Blam
 
 async def look_at_tools(agents: Sequence[Configured]) -> list[Finding]:
     """Every tool server, started and ended again, all at the same time."""
-    servers = [(agent, server) for agent in agents for server in agent.settings.mcp]
-    return await asyncio.gather(*(_look_at_server(agent, server) for agent, server in servers))
+    each = await asyncio.gather(*(_look_at_servers(agent) for agent in agents))
+    return [finding for findings in each for finding in findings]
 
 
-async def _look_at_server(agent: Configured, server: McpSettings) -> Finding:
+async def _look_at_servers(agent: Configured) -> list[Finding]:
+    """Those of one agent, which names their tools in order."""
+    servers = agent.settings.mcp
+    found = await asyncio.gather(*(_look_at_server(agent, server) for server in servers))
+    taken, findings = set(tool_names.DESK_TOOLS), list[Finding]()
+    for server, (finding, tools) in zip(servers, found, strict=True):
+        named = tool_names.distinct(server.name, tools, taken)
+        taken.update(named.values())
+        odd = tool_names.told(tool_names.renamed(server.name, named))
+        findings.append(replace(finding, detail=f"{finding.detail}; {odd}") if odd else finding)
+    return findings
+
+
+async def _look_at_server(agent: Configured, server: McpSettings) -> tuple[Finding, Sequence[str]]:
+    """What is found, and the names of its tools."""
     from core.agents import trial
 
     what = f"[[agents.{agent.name}.mcp]] {server.name}"
     way = "command" if server.url is None else "url"
     try:
         async with asyncio.timeout(PATIENCE_S):
-            count = await trial.look_at_tools(server, agent)
+            tools = await trial.look_at_tools(server, agent)
     except TimeoutError:
         late: State = "fault" if server.timeout_s <= PATIENCE_S else "warning"
         detail = f"it was not there within {PATIENCE_S:.0f} s; a turn waits {server.timeout_s:g} s (timeout_s)"
-        return Finding(what=what, state=late, detail=detail, do=f"run its {way} by hand, and see what it says")
+        do = f"run its {way} by hand, and see what it says"
+        return Finding(what=what, state=late, detail=detail, do=do), ()
     except AgentError as fault:
-        return _failed_server(what, way, str(fault))
-    if not count:
-        return Finding(what=what, state="warning", detail="it offers no tool", do="look at its allow and deny")
-    return Finding(what=what, state="ok", detail=f"{count} {'tool' if count == 1 else 'tools'} may be used")
+        return _failed_server(what, way, str(fault)), ()
+    if not tools:
+        return Finding(what=what, state="warning", detail="it offers no tool", do="look at its allow and deny"), ()
+    count = f"{len(tools)} {'tool' if len(tools) == 1 else 'tools'} may be used"
+    return Finding(what=what, state="ok", detail=count), tools
 
 
 def _failed_server(what: str, way: str, words: str) -> Finding:
