@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
@@ -87,6 +87,8 @@ class ModelAgentSettings(Part):
     show_thinking: bool = False
     images: bool = True
     """Whether its models can be shown pictures; where one can't, people's pictures are only named to it."""
+    tools: bool = True
+    """Whether its models are offered tools; False for those that take none."""
     files: Roots = ()
     """Folders from which the agent may send files to people; none: it can't."""
     settings: RequestSettings = RequestSettings()
@@ -102,6 +104,12 @@ class ModelAgentSettings(Part):
         """What /model takes and the `provider:model` that each stands for, `model` first."""
         named = self.models if isinstance(self.models, Mapping) else {name: name for name in self.models}
         return {self.model: self.model, **named}
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no text that a provider sent may show."""
+        known = (*self._found.values(), *(() if self.api_key is None else (self.api_key,)))
+        return tuple(key.reveal() for key in known)
 
     @property
     def keys(self) -> Mapping[str, Secret]:
@@ -140,6 +148,13 @@ class ModelAgentSettings(Part):
         if file is not None and info.data.get("instructions") is not None:
             raise wrong("stands beside instructions", "keep one of the two")
         return file
+
+    @field_validator("files", "mcp")
+    @classmethod
+    def _tools_are_offered(cls, given: Sized, info: ValidationInfo) -> Sized:
+        if given and info.data.get("tools") is False:
+            raise wrong("stands beside tools = false", "keep one of the two")
+        return given
 
     @model_validator(mode="after")
     def _find_keys(self, info: ValidationInfo) -> Self:

@@ -24,6 +24,7 @@ FrontdeskError                what, and what to tell the person (`user_notice`)
 |   +-- ModelBusy             too many requests; `wait_s` where the provider names it
 |   +-- ModelOverloaded       the provider can't just now
 |   +-- ModelUnreachable      no connection, or it broke
+|   |   +-- ModelBrokeOff     it broke, or the stream ended, in the middle of an answer
 |   +-- ModelSilent           no word in time
 |   +-- ModelKeyRefused       the key is wrong or may not use the model
 |   +-- ModelQuota            the account's money or quota is used up
@@ -180,6 +181,12 @@ class ModelUnreachable(AgentError):
 
     retryable = True
     user_notice = "model_unreachable"
+
+
+class ModelBrokeOff(ModelUnreachable):
+    """The connection or the stream ended in the middle of an answer."""
+
+    user_notice = "model_broke_off"
 
 
 class ModelSilent(AgentError):

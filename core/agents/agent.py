@@ -38,6 +38,12 @@ class Responded(Struct, frozen=True, kw_only=True):
     data: Mapping[str, Json]
 
 
+class Unsaid(Struct, frozen=True, kw_only=True):
+    """What was said since the last response was thought, and is taken back; `shown`: told as what was thought."""
+
+    shown: bool
+
+
 class Suspend(Struct, frozen=True, kw_only=True):
     """The turn ends here and waits for somebody to answer its open calls."""
 
@@ -48,7 +54,7 @@ class Remark(Struct, frozen=True, kw_only=True):
     notice: str
 
 
-AgentEvent = TextDelta | ThinkingDelta | Responded | Used | Remark | Suspend
+AgentEvent = TextDelta | ThinkingDelta | Unsaid | Responded | Used | Remark | Suspend
 
 
 class Allowed(Struct, frozen=True, kw_only=True):

@@ -20,12 +20,6 @@ from pydantic_ai.messages import (
     FunctionToolResultEvent,
     ModelMessage,
     ModelResponse,
-    PartDeltaEvent,
-    PartStartEvent,
-    TextPart,
-    TextPartDelta,
-    ThinkingPart,
-    ThinkingPartDelta,
     ToolReturnPart,
 )
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults
@@ -39,6 +33,7 @@ from core.agents.faults import translate, wordless
 from core.agents.files import GONE, REFUSED, UNSEEN, Aside, files_in, fitting, referring, refs_in, whole
 from core.agents.providers import request_settings
 from core.agents.role import Role
+from core.agents.streamed_text import StreamedText
 from core.agents.toolbox import Deps
 from core.agents.transcript import messages_of, presentable, response_data, result_data
 from core.backoff import backoff_s
@@ -47,9 +42,11 @@ from core.errors import (
     ContextFull,
     DayLimit,
     DayLimitAhead,
+    ModelBrokeOff,
     ModelBusy,
     ModelKeyRefused,
     ModelRejected,
+    ModelUnreachable,
     ModelUseless,
     StoreError,
 )
@@ -57,7 +54,7 @@ from core.faultpoints import faultpoint
 from core.store.conversations import SessionId
 from core.store.entries import Entry, Json, Kind
 from core.store.history import open_calls, render
-from core.vocabulary import CallClosed, CallOpened, ClientTool, TextDelta, ThinkingDelta
+from core.vocabulary import CallClosed, CallOpened, ClientTool
 
 if TYPE_CHECKING:
     from core.agents.tool_server import ToolServer
@@ -122,6 +119,8 @@ class Asking:
         self._missing = GONE
         """What stands in place of a file that is not shown."""
         self._servers: Sequence[ToolServer[Deps]] = ()
+        self._text: StreamedText | None = None
+        """What the last request says."""
 
     async def answer(self) -> None:
         """Answer the turn. Raises `AgentError`, and what the turn raises."""
@@ -137,7 +136,7 @@ class Asking:
             except StoreError:
                 raise
             except Exception as fault:  # noqa: BLE001  # agent: every provider has its own ways to fail
-                error = translate(fault)
+                error = translate(fault, self._role.settings.secrets)
                 if isinstance(error, ContextFull) and not summed_up and await self._sum_up(known):
                     summed_up = True
                     continue
@@ -149,7 +148,7 @@ class Asking:
                     continue
                 wait_s = self._wait(error, tries)
                 if wait_s is None:
-                    raise error from wordless(fault)
+                    raise self._named(error) from wordless(fault)
                 tries += 1
                 log.warning("model_asked_again", why=str(error), wait_s=wait_s)
                 await asyncio.sleep(wait_s)
@@ -189,6 +188,11 @@ class Asking:
             return False
         self._chosen = self._chosen.behind
         return True
+
+    def _named(self, error: AgentError) -> AgentError:
+        """An answer that broke off is told as one."""
+        begun = self._text is not None and self._text.said
+        return ModelBrokeOff(str(error)) if begun and isinstance(error, ModelUnreachable) else error
 
     def _wait(self, error: AgentError, tries: int) -> float | None:
         """How long to wait before the request is made again; None: it is not."""
@@ -281,29 +285,22 @@ class Asking:
             self._crossing.say(Suspend())
 
     async def _request(self, node: ModelRequestNode[Deps, Answered], run: Run) -> None:
+        shows = self._role.settings.show_thinking
+        text = self._text = StreamedText(self._crossing, self._chosen.habits, shows_thoughts=shows)
         first = self._role.preparation.turn() if self._chosen.tells_when_sent else nullcontext()
-        async with first, asyncio.timeout(None) as patience, node.stream(run.ctx) as events:
-            async for event in events:
-                patience.reschedule(asyncio.get_running_loop().time() + self._limits.silence_s)
-                self._hear(event)
-
-    def _hear(self, event: object) -> None:
-        match event:
-            case PartStartEvent(part=TextPart(content=text)) | PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                if text:
-                    self._acted = True
-                    self._crossing.say(TextDelta(text=text))
-            case (
-                PartStartEvent(part=ThinkingPart(content=text))
-                | PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text)))
-            ):
-                if text and self._role.settings.show_thinking:
-                    self._crossing.say(ThinkingDelta(text=text))
-            case _:
-                pass
+        try:
+            async with first, asyncio.timeout(None) as patience, node.stream(run.ctx) as events:
+                async for event in events:
+                    patience.reschedule(asyncio.get_running_loop().time() + self._limits.silence_s)
+                    text.hear(event)
+            text.end()
+        finally:
+            self._acted = self._acted or text.said
 
     async def _call_tools(self, node: CallToolsNode[Deps, Answered], run: Run, stored: set[str]) -> None:
         response = node.model_response
+        if self._text is not None:
+            self._text.mend(response)
         calls = [call for call in response.tool_calls if call.tool_call_id not in stored]
         again = bool(response.tool_calls) and not calls
         if not again:

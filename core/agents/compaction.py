@@ -12,6 +12,7 @@ from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from core.agents.faults import translate
 from core.agents.files import pictures_in
+from core.agents.inline_thinking import answer_in
 from core.agents.providers import request_settings
 from core.agents.role import Role
 from core.agents.transcript import SUMMARY
@@ -111,7 +112,7 @@ async def sum_up(history: Sequence[Entry], role: Role, topic: str) -> Summed | N
     try:
         text = await _summary(list(_told(past)), role, topic, counts)
     except Exception as fault:  # noqa: BLE001  # agent: a summary that fails changes nothing
-        log.warning("compaction_failed", why=str(translate(fault)))
+        log.warning("compaction_failed", why=str(translate(fault, role.settings.secrets)))
         return None
     if not text.strip():
         log.warning("compaction_empty")
@@ -158,7 +159,7 @@ async def _request(piece: str, before: str, role: Role, topic: str, counts: dict
     counts["requests"] = counts.get("requests", 0) + 1
     counts["input_tokens"] = counts.get("input_tokens", 0) + response.usage.input_tokens
     counts["output_tokens"] = counts.get("output_tokens", 0) + response.usage.output_tokens
-    return response.text or ""
+    return answer_in(response.text or "")
 
 
 def _told(past: Sequence[Entry]) -> Iterator[str]:

@@ -41,19 +41,24 @@ class Engine:
         load(_models(agents))
         self._stations = {agent.name: Station(agent, self._providers) for agent in agents}
         self._leaving: set[Station] = set()
-        self.faults: list[str] = []
-        """What is wrong with models as they are configured, in words for whoever runs the desk."""
+        self._faults: list[str] = []
         self._make_models()
 
     def _make_models(self) -> None:
         """Before anybody waits for them: the first use of a model brings as many modules and objects as its SDK."""
-        self.faults = []
+        self._faults = []
         for name, station in self._stations.items():
             try:
                 self._providers.model(station.agent, station.agent.settings.model)
             except ConfigError as fault:
-                self.faults.append(f"[agents.{name}] {fault}")
+                self._faults.append(f"[agents.{name}] {fault}")
                 log.error("model_unfit", agent=name, why=str(fault))  # noqa: TRY400  # its words say it all
+
+    @property
+    def faults(self) -> list[str]:
+        """What is wrong with models as they are configured, and which of them go without tools, in words for whoever
+        runs the desk. May be asked from any thread."""
+        return [*self._faults, *map(_told_toolless, self._providers.toolless())]
 
     async def start(self) -> None:
         """Start the tool servers; once, before anything else."""
@@ -128,6 +133,11 @@ class Engine:
     async def close(self) -> None:
         await asyncio.gather(*(station.close() for station in (*self._stations.values(), *self._leaving)))
         await self._providers.close()
+
+
+def _told_toolless(found: tuple[str, str]) -> str:
+    model, why = found
+    return f"{model} takes no tools (“{why}”), so it is asked without them; tools = false says so for good"
 
 
 def _models(agents: Iterable[Configured]) -> list[str]:

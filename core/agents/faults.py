@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from pydantic_ai import exceptions as ai
 
 from core import errors
+from core.agents.provider_words import sentence
 from core.errors import AgentError
 
 _KINDS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], Callable[[str], AgentError]], ...] = (
@@ -30,8 +31,8 @@ _CODE = re.compile(r"[A-Za-z0-9_.]{1,60}")
 
 
 class Wordless(Exception):
-    """A fault without its words: a provider's own text may hold a key or a path. Where it happened stays, and what
-    led to it."""
+    """A fault without its words but for a sentence: a provider's own text may hold a key or a path. Where it happened
+    stays, and what led to it."""
 
 
 def wordless(fault: BaseException) -> Wordless:
@@ -42,12 +43,12 @@ def wordless(fault: BaseException) -> Wordless:
     return told
 
 
-def translate(error: Exception) -> AgentError:
-    """The error of ours that says the same. Its words are ours as well: a provider's own text may hold a key or a
-    path, so no log shows more of it than its kind, status and code."""
+def translate(error: Exception, secrets: Iterable[str] = ()) -> AgentError:
+    """The error of ours that says the same. Of a provider's own text, which may hold a key or a path, its words show
+    one sentence, see `provider_words`; `secrets` are the keys that the provider knows."""
     if isinstance(error, AgentError):
         return error
-    return _ours(error, _words(error))
+    return _ours(error, _words(error, tuple(secrets)))
 
 
 def _ours(error: Exception, words: str) -> AgentError:
@@ -63,9 +64,9 @@ def _ours(error: Exception, words: str) -> AgentError:
     return AgentError(words)
 
 
-def _words(error: BaseException) -> str:
+def _words(error: BaseException, secrets: tuple[str, ...] = ()) -> str:
     if isinstance(error, ai.FallbackExceptionGroup):
-        return "; ".join(map(_words, error.exceptions))
+        return "; ".join(_words(one, secrets) for one in error.exceptions)
     said = [type(error).__name__]
     if isinstance(error, ai.ModelAPIError):
         said.append(f"model {error.model_name}")
@@ -76,4 +77,5 @@ def _words(error: BaseException) -> str:
         said.append(f"code {code}")
     if isinstance(error, ai.UsageLimitExceeded | ai.UserError):
         said.append(str(error)[:300])
-    return ", ".join(said)
+    own = sentence(error.body, secrets) if isinstance(error, ai.ModelAPIError) else ""
+    return ", ".join(said) + (f": “{own}”" if own else "")

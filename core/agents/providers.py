@@ -22,6 +22,7 @@ from config.providers import provider_of
 from core.agents.configured import Configured
 from core.agents.preparation import sent
 from core.agents.tls import context as tls
+from core.agents.tools_optional import ToolsOptional
 from core.agents.transcript import readable, system_of
 from core.agents.transport import AiohttpTransport
 from core.errors import ConfigError
@@ -35,16 +36,25 @@ NO_KEY = "no-key"
 """What a server of one's own is sent where no key is configured: SDKs insist on one, or look for it themselves."""
 
 
+class Habits(Struct):
+    """What was found out about a model while it answered. `thinks_first`: it closes thoughts that it never opens."""
+
+    thinks_first: bool = False
+
+
 class Chosen(Struct, frozen=True):
     """A model with its fallbacks. `systems`: whose responses they read, see `system_of`. `window`: what it takes in,
     in tokens, where that is known. `tells_when_sent`: a request is known to have left, see `preparation`."""
 
     model: Model
+    each: tuple[ToolsOptional, ...]
+    """It and its fallbacks, one by one."""
     systems: frozenset[str]
     window: int | None
     sees: bool
     """Can it be shown pictures?"""
     tells_when_sent: bool
+    habits: Habits
     behind: Chosen | None
     """Its fallbacks alone, for an answer of its own that is none: what streams is taken for good once it begins."""
 
@@ -87,6 +97,11 @@ class Providers:
             known = self._chosen[agent.digest, name] = self._choose(agent, names)
         return known
 
+    def toolless(self) -> list[tuple[str, str]]:
+        """Models that refused tools, each with what its provider said."""
+        each = [one for chosen in list(self._chosen.values()) for one in chosen.each if one.refused]
+        return list({one.model_name: (one.model_name, one.refused) for one in each}.values())
+
     def release(self, digest: str) -> list[httpx2.AsyncClient]:
         """The agent of this digest is configured no more: what served nobody else, for the caller to close."""
         free = []
@@ -103,13 +118,16 @@ class Providers:
 
     def _choose(self, agent: Configured, names: tuple[str, ...]) -> Chosen:
         models = [self._model(agent, one) for one in names]
+        asked = [ToolsOptional(models[0])] if len(models) == 1 else [ToolsOptional(_Reader(one)) for one in models]
         window = agent.settings.context.window or models[0].profile.get("context_window")
         return Chosen(
-            model=models[0] if len(models) == 1 else FallbackModel(*map(_Reader, models)),
+            model=asked[0] if len(asked) == 1 else FallbackModel(*asked),
+            each=tuple(asked),
             systems=frozenset(map(system_of, models)),
             window=window,
             sees=agent.settings.images and all(one.profile.get("supports_image_input", True) for one in models),
             tells_when_sent=all(_family(provider_of(one)) not in self._silent for one in names),
+            habits=Habits(),
             behind=self._choose(agent, names[1:]) if len(names) > 1 else None,
         )
 

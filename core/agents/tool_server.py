@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import os
-import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -27,6 +25,7 @@ from pydantic_ai.toolsets.abstract import AbstractToolset, ToolsetTool
 
 from config.mcp import McpSettings
 from core.agents.tls import context as tls
+from core.agents.tool_names import distinct, renamed, told
 from core.agents.tool_status import ToolServerStatus
 from core.backoff import backoff_s
 from core.errors import AgentError
@@ -40,21 +39,10 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
 STEADY_S = 60.0
 """A server that was up for this long is started again at once when it dies."""
 PING_S = 5.0
-NAME_CHARS = 64
-"""Of a tool's name, for OpenAI (https://platform.openai.com/docs/api-reference/chat/create) and Anthropic."""
 SAID_CHARS = 500
 """Of a line on a server's stderr that is logged."""
 _FAULTS = (MCPError, ModelRetry, RuntimeError, ValueError, httpx2.HTTPError, OSError, TimeoutError)
 """What calls and lists raise where the server fails or says what it may not."""
-_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
-
-
-def full_name(server: str, tool: str) -> str:
-    """What the model calls a tool: the server's name before its own, as providers allow it."""
-    name = _UNFIT.sub("_", f"{server}_{tool}")
-    if len(name) <= NAME_CHARS:
-        return name
-    return f"{name[: NAME_CHARS - 9]}_{hashlib.sha256(tool.encode()).hexdigest()[:8]}"
 
 
 class ToolServer(Generic[D]):
@@ -68,15 +56,19 @@ class ToolServer(Generic[D]):
         self._detail = ""
         self._toolset: MCPToolset[D] | None = None
         self._known: dict[str, ToolsetTool[D]] = {}
-        """By full name, as listed last."""
+        """By the names that the model knows, as listed last."""
+        self._listed: dict[str, ToolsetTool[D]] = {}
+        """By their own names, as listed last."""
+        self._renamed: dict[str, str] = {}
         self._tried = asyncio.Event()
         self._broken = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     @property
     def status(self) -> ToolServerStatus:
+        detail = self._detail or told(self._renamed)
         return ToolServerStatus(
-            agent=self._agent, name=self.settings.name, state=self._state, detail=self._detail, tools=len(self._known)
+            agent=self._agent, name=self.settings.name, state=self._state, detail=detail, tools=len(self._known)
         )  # fmt: skip
 
     def start(self) -> None:
@@ -170,8 +162,9 @@ class ToolServer(Generic[D]):
 
     # for who asks whether it could be had
 
-    async def look(self) -> int:
-        """Start one, ask for its tools, and end it, whatever `start` keeps running; how many of them may be used.
+    async def look(self) -> Sequence[str]:
+        """Start one, ask for its tools, and end it, whatever `start` keeps running; the names of those that may be
+        used.
 
         Raises `AgentError` in the server's own words.
         """
@@ -180,31 +173,40 @@ class ToolServer(Generic[D]):
                 listed = await asyncio.wait_for(toolset.list_tools(), self.settings.timeout_s)
         except Exception as fault:
             raise AgentError(_words(fault)) from fault
-        return sum(self._offered(tool.name) for tool in listed)
+        return [tool.name for tool in listed if self._offered(tool.name)]
 
     # for runs of agents
 
-    async def tools(self, ctx: RunContext[D], toolset: AbstractToolset[D]) -> dict[str, ToolsetTool[D]]:
-        """What may be used of it, by full name; what it had last where it is down just now. Waits for its first start.
-        `toolset` is whose tools they are for the run."""
+    async def list_tools(self, ctx: RunContext[D]) -> None:
+        """Learn what there is; what there was last stays where it is down just now. Waits for its first start."""
         with contextlib.suppress(TimeoutError):  # it may take as long again to end
             await asyncio.wait_for(self._tried.wait(), self.settings.timeout_s)
         current = self._toolset
         if current is not None:
             try:
-                listed = await current.get_tools(ctx)
+                self._listed = await current.get_tools(ctx)
             except _FAULTS as fault:
                 await self._doubt(fault)
-            else:
-                self._known = {full_name(self.settings.name, name): tool for name, tool in listed.items()}
+
+    def tools(self, toolset: AbstractToolset[D], taken: Collection[str]) -> dict[str, ToolsetTool[D]]:
+        """What may be used of it, by the names that the model knows, none of which is `taken`. `toolset` is whose tools
+        they are for the run."""
+        own = [name for name in self._listed if self._offered(name)]
+        named = distinct(self.settings.name, own, taken)
+        self._known = {named[name]: self._listed[name] for name in own}
+        self._renamed = renamed(self.settings.name, named)
         return {
             name: replace(tool, toolset=toolset, tool_def=replace(tool.tool_def, name=name))
             for name, tool in self._known.items()
-            if self._offered(tool.tool_def.name)
         }
 
+    def has(self, name: str) -> bool:
+        """Is this a tool of it, by the name that the model knows?"""
+        return name in self._known
+
     async def call(self, name: str, arguments: dict[str, object], ctx: RunContext[D]) -> object:
-        """Call a tool by its full name. Raises `ToolFailed` for whatever goes wrong: the model is told."""
+        """Call a tool by the name that the model knows. Raises `ToolFailed`, in words for the model, for whatever goes
+        wrong."""
         faultpoint("tool_call.begun")
         current, tool = self._toolset, self._known.get(name)
         if current is None or tool is None:

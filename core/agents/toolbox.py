@@ -16,9 +16,11 @@ from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, ExternalTools
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from pydantic_core import to_json
 
+from config.agents import ModelAgentSettings
 from core.agents.agent import TurnContext
 from core.agents.configured import Configured
 from core.agents.crossing import Crossing
+from core.agents.tool_names import DESK_TOOLS
 from core.agents.tool_status import ToolServerStatus
 from core.errors import FileRefused, StoreFull
 from core.store.conversations import SessionId
@@ -85,22 +87,29 @@ async def send_files(ctx: RunContext[Deps], paths: list[str], caption: str = "")
 
 
 class _Served(AbstractToolset[Deps]):
-    """A tool server's tools, for one run."""
+    """The tools of all servers, for one run. The first server keeps its names where two would have one name."""
 
-    def __init__(self, server: ToolServer[Deps]) -> None:
-        self._server = server
+    def __init__(self, servers: Sequence[ToolServer[Deps]]) -> None:
+        self._servers = servers
 
     @property
     def id(self) -> str:
-        return self._server.settings.name
+        return "servers"
 
     async def get_tools(self, ctx: RunContext[Deps]) -> dict[str, ToolsetTool[Deps]]:
-        return await self._server.tools(ctx, self)
+        await asyncio.gather(*(server.list_tools(ctx) for server in self._servers))
+        found: dict[str, ToolsetTool[Deps]] = {}
+        for server in self._servers:
+            found |= server.tools(self, {*DESK_TOOLS, *found})
+        return found
 
     async def call_tool(
         self, name: str, tool_args: dict[str, object], ctx: RunContext[Deps], tool: ToolsetTool[Deps]
     ) -> object:
-        return await self._server.call(name, tool_args, ctx)
+        server = next((one for one in self._servers if one.has(name)), None)
+        if server is None:
+            raise ToolFailed("There is no such tool any more.")
+        return await server.call(name, tool_args, ctx)
 
 
 @dataclass
@@ -142,6 +151,14 @@ def bounded(result: object, most: int) -> object:
             return result
 
 
+def desk_tools(settings: ModelAgentSettings) -> FunctionToolset[Deps]:
+    """The desk's own, as far as an agent has them."""
+    if not settings.tools:
+        return FunctionToolset(id="desk")
+    hands = [send_files] if settings.files else []
+    return FunctionToolset([current_time, search_conversations, *hands], id="desk")
+
+
 class Toolbox:
     """Lives on the agents' loop."""
 
@@ -149,8 +166,7 @@ class Toolbox:
         self._limits = agent.settings.limits
         self._mcp = agent.settings.mcp
         self._agent = agent
-        hands = [send_files] if agent.settings.files else []
-        self._desk = FunctionToolset([current_time, search_conversations, *hands], id="desk")
+        self._desk = desk_tools(agent.settings)
         self._shared: list[ToolServer[Deps]] = []
         self._own: dict[tuple[str, SessionId], tuple[ToolServer[Deps], float]] = {}
 
@@ -178,14 +194,17 @@ class Toolbox:
         return [*self._shared, *own]
 
     def toolset(self, servers: Sequence[ToolServer[Deps]], brought: Sequence[ClientTool]) -> AbstractToolset[Deps]:
-        """The tools for one turn."""
-        sets: list[AbstractToolset[Deps]] = [self._desk, *(_Served(server) for server in servers)]
+        """The tools for one turn. Those that a client brought go before ours of the same name."""
+        if not self._agent.settings.tools:
+            return self._desk
+        sets: list[AbstractToolset[Deps]] = [self._desk, *([_Served(servers)] if servers else [])]
         whole = _Bounded(CombinedToolset(sets), most_s=self._limits.tool_s, most_chars=self._limits.tool_output_chars)
         asking = whole.approval_required(lambda _, tool, __: _needs_consent(servers, tool.name))
         if not brought:
             return asking
         client = ExternalToolset[Deps]([_definition(tool) for tool in brought], id="client")
-        return CombinedToolset([asking, client])
+        theirs = {tool.name for tool in brought}
+        return CombinedToolset([asking.filtered(lambda _, tool: tool.name not in theirs), client])
 
     def is_read_only(self, servers: Sequence[ToolServer[Deps]], tool: str) -> bool:
         """May a call of it be made again after a crash?"""

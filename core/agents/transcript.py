@@ -21,6 +21,7 @@ from pydantic_ai.messages import (
     FilePart,
     ModelMessage,
     ModelRequest,
+    ModelRequestPart,
     ModelResponse,
     ModelResponsePart,
     NativeToolCallPart,
@@ -130,18 +131,47 @@ def messages_of(entries: Sequence[Entry], systems: frozenset[str], waiting: froz
 
 def presentable(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """The messages without what some provider made or a tool gave and another refuses: texts and results of nothing but
-    blanks, names that no tool can have. The same for a history that was stored as for the run that it came from."""
-    return [shown for message in messages if (shown := _presentable(message)) is not None]
+    blanks, names that no tool can have, one thing said by people right after another. The same for a history that was
+    stored as for the run that it came from."""
+    shown: list[ModelMessage] = []
+    for message in messages:
+        one, last = _presentable(message), shown[-1] if shown else None
+        if isinstance(one, ModelRequest) and isinstance(last, ModelRequest):
+            instructions = one.instructions or last.instructions
+            shown[-1] = replace(one, parts=_joined([*last.parts, *one.parts]), instructions=instructions)
+        elif one is not None:
+            shown.append(one)
+    return shown
 
 
 def _presentable(message: ModelMessage) -> ModelMessage | None:
     if isinstance(message, ModelRequest):
         given = [_given(one) if isinstance(one, ToolReturnPart) else one for one in message.parts]
+        given = _joined(given)
         return message if given == message.parts else replace(message, parts=given)
     parts = [_named(one) if isinstance(one, ToolCallPart) else one for one in message.parts if not _is_blank(one)]
     if not parts:
         return None
     return message if parts == message.parts else replace(message, parts=parts)
+
+
+def _joined(parts: Sequence[ModelRequestPart]) -> list[ModelRequestPart]:
+    """What people said one right after the other, as one: templates of many models refuse two messages of a user in a
+    row."""
+    joined: list[ModelRequestPart] = []
+    for part in parts:
+        last = joined[-1] if joined else None
+        if isinstance(part, UserPromptPart) and isinstance(last, UserPromptPart):
+            joined[-1] = replace(last, content=_both(last.content, part.content))
+        else:
+            joined.append(part)
+    return joined
+
+
+def _both(first: str | Sequence[UserContent], then: str | Sequence[UserContent]) -> str | list[UserContent]:
+    if isinstance(first, str) and isinstance(then, str):
+        return f"{first}\n\n{then}"
+    return [*([first] if isinstance(first, str) else first), *([then] if isinstance(then, str) else then)]
 
 
 def _is_blank(part: ModelResponsePart) -> bool:

@@ -111,7 +111,8 @@ class _Stream(httpx2.AsyncByteStream):
 
 
 class _EventStream(_Stream):
-    """The first delta goes on at once, later ones every `GATHER_S`."""
+    """The first delta goes on at once, later ones every `GATHER_S`. A response whose end does not come is an error,
+    also where the connection is closed as it should be."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         merger, due, loop = EventMerger(), 0.0, asyncio.get_running_loop()
@@ -129,6 +130,8 @@ class _EventStream(_Stream):
             raise
         if left := merger.end():
             yield left
+        if merger.is_cut:
+            raise httpx2.RemoteProtocolError("the stream ended before the response did")
 
     async def _until(self, due: float | None) -> bytes | None:
         """What came next, b"" at the end; None: nothing by then."""

@@ -17,7 +17,7 @@ _BOTS = {
     "last_inbound_at": "last message",
 }
 """What a bot says of itself stands below: beside these no terminal has room for it."""
-_TOOLS = {"name": "tools of", "agent": "agent", "state": "state", "tools": "tools", "detail": "what is wrong"}
+_TOOLS = {"name": "tools of", "agent": "agent", "state": "state", "tools": "tools", "detail": "what is to be known"}
 
 
 _LIMITS = {"name": "limit met", "count": "times since the start", "last_at": "last"}

@@ -71,6 +71,8 @@ class Scribe:
         self._tail: list[str] = []
         self._said: list[str] = []
         self._between = self._pondering = False
+        self._began = 0
+        """Where in `_said` the response begins that runs."""
         self._running: dict[str, str] = {}
         """Tools that run, by the ids of their calls."""
         self._commits: set[asyncio.Task[list[Entry]]] = set()
@@ -95,10 +97,20 @@ class Scribe:
         self._said.append(quoted if self._pondering else f"{BREAK if self.text.strip() else ''}> {quoted}")
         self._pondering = self._between = True
 
+    def unsay(self, *, shown: bool) -> None:
+        """What was heard since the last response was thought, and is no answer."""
+        thought = "".join(self._tail)
+        self._tail.clear()
+        del self._said[self._began :]
+        self._pondering, self._between = False, bool(self.text.strip())
+        if shown:
+            self.ponder(thought)
+
     def responded(self, data: Mapping[str, Json]) -> None:
         """What was heard since the last response is one."""
         self._ended.append(Said("".join(self._tail), data))
         self._between = bool(self.text.strip())
+        self._began = len(self._said)
         self._tail.clear()
 
     @property

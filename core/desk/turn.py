@@ -12,7 +12,7 @@ from typing import assert_never
 import structlog
 from msgspec.structs import replace
 
-from core.agents.agent import AgentEvent, Answer, DeskTools, Remark, Responded, Suspend, Used
+from core.agents.agent import AgentEvent, Answer, DeskTools, Remark, Responded, Suspend, Unsaid, Used
 from core.agents.cache import CachedAgent
 from core.delivery.preview import Beginning, Preview
 from core.delivery.split import is_blank
@@ -81,6 +81,7 @@ class RunningTurn:
         self._notice = ""
         self._reference = ""
         self._limits: tuple[Limit, ...] = ()
+        self._why = ""
         self._asked_s = house.clock.monotonic()
         self._timeout_s = house.rules.turn_timeout_s
         self._text_s: float | None = None
@@ -217,6 +218,10 @@ class RunningTurn:
             case ThinkingDelta(text=thought):
                 self._scribe.ponder(thought)
                 self._house.live.publish(self.rows, event)
+            case Unsaid(shown=shown_thought):
+                self._scribe.unsay(shown=shown_thought)
+                if self._preview.started:
+                    self._preview.show()
             case Responded(data=data):
                 self._scribe.responded(data)
             case Used(counts=counts):
@@ -239,6 +244,7 @@ class RunningTurn:
             self._house.tally.limits_met(self._limits, self._house.clock.now())
         self._reference = self._house.random.token(8)
         self._notice = self._house.notices.say(notice, reference=self._reference)
+        self._why = storable(str(error)) if isinstance(error, AgentError) else type(error).__name__ if error else ""
         if isinstance(error, AgentError) and type(error) is not AgentError:  # it says by its kind what there is to say
             log.warning(notice, turn=self.id, reference=self._reference, why=str(error))
         else:
@@ -341,6 +347,7 @@ class RunningTurn:
             notice=self._notice,
             reference=self._reference,
             limits=self._limits,
+            why=self._why,
             usage=dict(self._usage),
             preview=preview,
             shown=self._preview.shown,

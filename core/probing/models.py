@@ -9,10 +9,12 @@ from importlib import import_module
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from config.mcp import McpSettings
 from config.providers import key_variable, provider_of
 from core import errors
+from core.agents import tool_names
 from core.agents.configured import Configured
 from core.errors import AgentError
 from core.ports import Blamed, Clock, Finding, State
@@ -20,6 +22,8 @@ from core.ports import Blamed, Clock, Finding, State
 PATIENCE_S: Final = 10.0
 """For a model's first word, and for a tool server's start."""
 
+TOOLLESS: Final = "answers, but takes no tools, so it is asked without them"
+NO_TOOLS: Final = "write tools = false to say so for good, or choose a model that takes tools"
 
 _UNREACHED: Final = re.compile("connect|timed? ?out", re.IGNORECASE)
 """What the client says of a server that never answered; of one that did, it keeps no status."""
@@ -92,14 +96,17 @@ async def _look_at_model(asked: _Asked, clock: Clock) -> Finding:
     began = clock.monotonic()
     try:
         async with asyncio.timeout(PATIENCE_S):
-            await ask_model(asked.agent, asked.name)
+            refused = await ask_model(asked.agent, asked.name)
     except TimeoutError:
         detail = f"it took the request and said nothing for {PATIENCE_S:.0f} s"
         return Finding(what=asked.what, state="warning", detail=detail, do="try again; it may be loading or thinking")
     except AgentError as fault:
         state, blames, words, do = judge(fault, key=asked.key, own_server=asked.has_own_server)
         return Finding(what=asked.what, state=state, detail=words, do=do, blames=blames)
-    return Finding(what=asked.what, state="ok", detail=f"answers; first word after {clock.monotonic() - began:.1f} s")
+    first = f"first word after {clock.monotonic() - began:.1f} s"
+    if refused:
+        return Finding(what=asked.what, state="warning", detail=f"{TOOLLESS} (“{refused}”); {first}", do=NO_TOOLS)
+    return Finding(what=asked.what, state="ok", detail=f"answers; {first}")
 
 
 def judge(fault: AgentError, *, key: str, own_server: bool) -> tuple[State, Blamed, str, str]:
@@ -133,27 +140,43 @@ def judge(fault: AgentError, *, key: str, own_server: bool) -> tuple[State, Blam
 
 async def look_at_tools(agents: Sequence[Configured]) -> list[Finding]:
     """Every tool server, started and ended again, all at the same time."""
-    servers = [(agent, server) for agent in agents for server in agent.settings.mcp]
-    return await asyncio.gather(*(_look_at_server(agent, server) for agent, server in servers))
+    each = await asyncio.gather(*(_look_at_servers(agent) for agent in agents))
+    return [finding for findings in each for finding in findings]
 
 
-async def _look_at_server(agent: Configured, server: McpSettings) -> Finding:
+async def _look_at_servers(agent: Configured) -> list[Finding]:
+    """Those of one agent, which names their tools in order."""
+    servers = agent.settings.mcp
+    found = await asyncio.gather(*(_look_at_server(agent, server) for server in servers))
+    taken, findings = set(tool_names.DESK_TOOLS), list[Finding]()
+    for server, (finding, tools) in zip(servers, found, strict=True):
+        named = tool_names.distinct(server.name, tools, taken)
+        taken.update(named.values())
+        odd = tool_names.told(tool_names.renamed(server.name, named))
+        findings.append(replace(finding, detail=f"{finding.detail}; {odd}") if odd else finding)
+    return findings
+
+
+async def _look_at_server(agent: Configured, server: McpSettings) -> tuple[Finding, Sequence[str]]:
+    """What is found, and the names of its tools."""
     from core.agents import trial
 
     what = f"[[agents.{agent.name}.mcp]] {server.name}"
     way = "command" if server.url is None else "url"
     try:
         async with asyncio.timeout(PATIENCE_S):
-            count = await trial.look_at_tools(server, agent)
+            tools = await trial.look_at_tools(server, agent)
     except TimeoutError:
         late: State = "fault" if server.timeout_s <= PATIENCE_S else "warning"
         detail = f"it was not there within {PATIENCE_S:.0f} s; a turn waits {server.timeout_s:g} s (timeout_s)"
-        return Finding(what=what, state=late, detail=detail, do=f"run its {way} by hand, and see what it says")
+        do = f"run its {way} by hand, and see what it says"
+        return Finding(what=what, state=late, detail=detail, do=do), ()
     except AgentError as fault:
-        return _failed_server(what, way, str(fault))
-    if not count:
-        return Finding(what=what, state="warning", detail="it offers no tool", do="look at its allow and deny")
-    return Finding(what=what, state="ok", detail=f"{count} {'tool' if count == 1 else 'tools'} may be used")
+        return _failed_server(what, way, str(fault)), ()
+    if not tools:
+        return Finding(what=what, state="warning", detail="it offers no tool", do="look at its allow and deny"), ()
+    count = f"{len(tools)} {'tool' if len(tools) == 1 else 'tools'} may be used"
+    return Finding(what=what, state="ok", detail=count), tools
 
 
 def _failed_server(what: str, way: str, words: str) -> Finding:

@@ -66,6 +66,7 @@ ENGLISH = {
     "model_busy": "The model has too many requests just now. Try /retry in a minute. (reference {reference})",
     "model_overloaded": "The model's provider is overloaded. Try /retry in a few minutes. (reference {reference})",
     "model_unreachable": "I could not reach the model, or lost it. /retry tries again. (reference {reference})",
+    "model_broke_off": "The model broke off in the middle of its answer. /retry tries again. (reference {reference})",
     "model_silent": "The model did not answer in time. /retry tries again. (reference {reference})",
     "model_key_refused": (
         "The model's provider refuses my key; whoever runs me has to look at it. (reference {reference})"

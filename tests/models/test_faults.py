@@ -48,7 +48,9 @@ KINDS: dict[str, tuple[Reply, str]] = {
     "bad request": (Fail("bad_request", planted=True), "model_rejected"),
     "strange status": (Fail(418, planted=True), "agent_failed"),
     "cut before the first word": (Cut(), "model_unreachable"),
-    "cut in the middle": ((Say("some words"), Cut()), "model_unreachable"),
+    "cut in the middle": ((Say("some words"), Cut()), "model_broke_off"),
+    "ends in the middle": ((Say("some words"), Cut(clean=True)), "model_broke_off"),
+    "ends before the first word": (Cut(clean=True), "model_unreachable"),
     "fails in the middle": ((Say("some words"), Fail("server_error", planted=True)), "model_overloaded"),
     "overloaded in the middle": ((Say("some words"), Fail("overloaded", planted=True)), "model_overloaded"),
     "a page of HTML": (Garbage(), "model_useless"),
@@ -280,7 +282,7 @@ async def test_a_fallback_does_not_go_on_with_anothers_half_answer(furnish: Mode
     house = await furnish(fallbacks=["openai:second"])
     await house.ask("please")
     assert [request.model for request in server.requests] == ["gpt-test"]
-    assert is_notice(house.seen()[-1], "model_unreachable")
+    assert is_notice(house.seen()[-1], "model_broke_off")
 
 
 async def test_what_a_turn_used_is_counted(house: House, server: ModelServer) -> None:

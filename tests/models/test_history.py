@@ -224,7 +224,8 @@ def test_a_response_of_thoughts_alone_leaves_no_message() -> None:
     data = response_data(ModelResponse(parts=[ThinkingPart("hm")], provider_name="anthropic"))
     log.add(Kind.ASSISTANT, "", response=data)
     log.user("hello?")
-    assert [type(message) for message in messages_of(log.entries, OPENAI).messages] == [ModelRequest, ModelRequest]
+    [asked] = messages_of(log.entries, OPENAI).messages
+    assert [part.content for part in _prompts([asked])] == ["[Mon]\nhello\n\n[Mon]\nhello?"]
 
 
 def test_blanks_of_another_provider_are_not_shown() -> None:
@@ -303,7 +304,7 @@ def test_a_call_without_a_result_is_told_as_interrupted() -> None:
     store(log, ModelResponse(parts=[CALL], provider_name="openai"))
     log.user("and now?")
     check(messages_of(log.entries, OPENAI).messages)
-    [result] = messages_of(log.entries, OPENAI).messages[2].parts
+    result, _ = messages_of(log.entries, OPENAI).messages[2].parts
     assert isinstance(result, ToolReturnPart)
     assert (result.content, result.outcome) == (CLOSED_BY_KILL, "failed")
 
@@ -350,7 +351,8 @@ def test_a_summary_stands_where_older_turns_stood() -> None:
     log.summary("They said one.", 2)
     log.user("three")
     texts = [part.content for part in _prompts(messages_of(for_model(log.entries), OPENAI).messages)]
-    assert texts == ["Summary of the conversation before this point:\n\nThey said one.", "[Mon]\ntwo", "[Mon]\nthree"]
+    summary = "Summary of the conversation before this point:\n\nThey said one."
+    assert texts == [f"{summary}\n\n[Mon]\ntwo", "[Mon]\nthree"]
 
 
 def _prompts(messages: Sequence[ModelMessage]) -> Iterator[UserPromptPart]:

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.fakes.models.payload import as_object, as_text
 from tests.fakes.models.record import Request
 from tests.fakes.models.replies import Call, Fail, Gate, Say, Steps, Think
 from tests.fakes.models.server import ModelServer
@@ -124,4 +125,7 @@ async def test_a_turn_that_failed_leaves_what_was_asked(house: House, server: Mo
     await house.ask("hello")
     await house.ask("fails")
     await house.ask("and now?")
-    all_grow(server)
+    _, before, after = (sent(request) for request in server.requests)
+    assert after[:-1] == before[:-1]
+    was, said = (as_text(as_object(one[-1])["content"]) for one in (before, after))
+    assert said.startswith(f"{was}\n\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.agents.tool_server import full_name
+from core.agents.tool_names import full_name
 from core.vocabulary import ClientTool
 from tests.fakes.models.replies import Call, Gate, Say, Steps
 from tests.fakes.models.server import ModelServer

@@ -69,14 +69,14 @@ def try_model(settings: ModelAgentSettings, seat: Seat) -> Verdict:
     """Let it say one word, and say what came of it. Raises `VerbFailed` where nobody can be asked."""
     agent = Configured(name="default", digest="init", settings=settings)
     from core.agents.fitness import check
-    from core.probing.models import judge
+    from core.probing.models import NO_TOOLS, TOOLLESS, judge
 
     seat.say(f"Asking {settings.model} for a word; this may take a few seconds.")
     own_server = settings.base_url is not None
     while True:
         try:
             check([agent])
-            asyncio.run(_first_word(agent))
+            refused = asyncio.run(_first_word(agent))
         except TimeoutError:
             said = f"{settings.model} said nothing for {FIRST_WORD_S:.0f} s"
         except ConfigError as fault:
@@ -89,17 +89,17 @@ def try_model(settings: ModelAgentSettings, seat: Seat) -> Verdict:
             if not isinstance(fault, _PASSING):
                 return _refuse("key" if isinstance(fault, ModelKeyRefused) else "model", said, seat)
         else:
-            seat.say("It answers.")
+            seat.say(f"It {TOOLLESS} (“{refused}”). {sentence(NO_TOOLS)}" if refused else "It answers.")
             return "good"
         if not _again(said, seat):
             return "good"
 
 
-async def _first_word(agent: Configured) -> None:
+async def _first_word(agent: Configured) -> str:
     from core.agents.trial import ask_model
 
     async with asyncio.timeout(FIRST_WORD_S):
-        await ask_model(agent, agent.settings.model)
+        return await ask_model(agent, agent.settings.model)
 
 
 def _refuse(verdict: Verdict, words: str, seat: Seat) -> Verdict:

@@ -17,12 +17,13 @@ from core.service.verbs import sentences
 from core.service.verbs.means import Means, argument, stamp
 from core.service.verbs.sentences import Around
 from core.service.verbs.sessions import key_of
-from core.store import conversations, lookups, sessions
+from core.store import conversations, entries, lookups, sessions
 from core.store.conversations import ConversationId
 from core.store.engine import Store
 from core.store.lookups import LATEST_TURN, WINDOW, Happened, Received, Sent, Where
 from core.store.sessions import Session
 from core.store.sql import Tx
+from core.vocabulary import TurnId
 
 T = TypeVar("T")
 
@@ -198,6 +199,7 @@ async def _turn(store: Store, turn: Happened) -> list[Json]:
     parts = await store.read(lambda tx: lookups.parts_of_turn(tx, turn.id))
     key = await store.read(lambda tx: key_of(tx, turn.conversation))
     limits = await store.read(lambda tx: lookups.limits_met(tx, turn))
+    why = await store.read(lambda tx: _why(tx, turn))
     told: Json = {
         "what": "turn",
         "id": turn.id,
@@ -207,11 +209,18 @@ async def _turn(store: Store, turn: Happened) -> list[Json]:
         "attempt": turn.attempt,
         "agent": turn.agent,
         "reference": turn.reference,
+        "why": why or None,
         "opened_at": stamp(turn.opened_at),
         "closed_at": stamp(turn.closed_at),
-        "sentence": sentences.turn(turn, key, limits),
+        "sentence": sentences.turn(turn, key, limits, why),
     }
     return [told, *[await _message(store, row) for row in rows], *map(_delivery, parts)]
+
+
+def _why(tx: Tx, turn: Happened) -> str:
+    """Why it failed, from the notice that the chat was given; "" where it did not, or where that is not kept."""
+    told = entries.of_turn(tx, turn.session, TurnId(turn.id)) if turn.reference else []
+    return next((str(entry.data["why"]) for entry in reversed(told) if "why" in entry.data), "")
 
 
 def _session(session: Session) -> Json:

@@ -231,14 +231,14 @@ def _refused(detail: str) -> str:
     return _REFUSED.get(detail, detail)
 
 
-def turn(one: Happened, key: str, limits: Sequence[str] = ()) -> str:
-    """What a turn came to."""
+def turn(one: Happened, key: str, limits: Sequence[str] = (), why: str = "") -> str:
+    """What a turn came to; `why` it failed, as the log says it."""
     attempts = f", in attempt {one.attempt}" if one.attempt > 1 else ""
     reference = f"; the log has more under reference {one.reference}" if one.reference else ""
     until = f" until {at(one.closed_at)}" if one.closed_at is not None else ""
     return (
         f"Turn {one.id} in {key}, session {one.session}, agent {one.agent}, from {at(one.opened_at)}{until}, "
-        f"{_going(one)}{attempts}{reference}{_met(limits)}."
+        f"{_going(one)}{attempts}{f' ({why})' if why else ''}{reference}{_met(limits)}."
     )
 
 

@@ -1,7 +1,8 @@
 """The messages of POST /v1/chat/completions: what OpenAI refuses, and what the model is shown.
 
 Source: https://platform.openai.com/docs/api-reference/chat/create, and the words of the refusals from bug reports.
-`reasoning_content` is not OpenAI's; vLLM and DeepSeek send it, and take it back in the assistant's messages.
+`reasoning_content` and `reasoning` are not OpenAI's; vLLM and DeepSeek send the one, Ollama the other, and take it back
+in the assistant's messages.
 """
 
 import re
@@ -27,7 +28,17 @@ FIELDS = {
     "system": {"content", "role", "name"},
     "developer": {"content", "role", "name"},
     "user": {"content", "role", "name"},
-    "assistant": {"content", "role", "name", "audio", "function_call", "refusal", "tool_calls", "reasoning_content"},
+    "assistant": {
+        "content",
+        "role",
+        "name",
+        "audio",
+        "function_call",
+        "refusal",
+        "tool_calls",
+        "reasoning_content",
+        "reasoning",
+    },
     "tool": {"content", "role", "tool_call_id"},
     "function": {"content", "role", "name"},
 }

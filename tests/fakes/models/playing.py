@@ -24,6 +24,7 @@ from tests.fakes.models.replies import (
     Hang,
     Paced,
     Part,
+    Raw,
     Say,
     Think,
     Truncated,
@@ -137,19 +138,25 @@ class Player:
             case Cut() | Hang() | Garbage():
                 if part.after_deltas is None:
                     await self._break(part)
+            case Raw():
+                stream = await self._open(as_it_is=True)
+                await stream.write(part.body)
+                await stream.write_eof()
+                raise Over(stream)
             case Fail():
                 await self._fail(part)
             case _:
                 assert_never(part)
 
-    async def _open(self) -> web.StreamResponse:
-        """The stream, with its headers sent and everything that comes before the first token."""
+    async def _open(self, *, as_it_is: bool = False) -> web.StreamResponse:
+        """The stream, with its headers sent and everything that comes before the first token, unless `as_it_is`."""
         if self._stream is None:
             self._stream = web.StreamResponse(headers={**STREAM_HEADERS, **self._headers})
             with self._exchange.provider.lock:
                 self._exchange.provider.open_streams += 1
             await self._stream.prepare(self._exchange.http)
-            await self._stream.write(self._wire.begin())
+            if not as_it_is:
+                await self._stream.write(self._wire.begin())
             self._exchange.provider.note(self._request.number, status=200)
         return self._stream
 

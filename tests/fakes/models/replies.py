@@ -149,6 +149,13 @@ class Garbage:
 
 
 @dataclass(frozen=True)
+class Raw:
+    """The whole body of a stream, as it is: what another server than the provider's sends. Ends the answer."""
+
+    body: bytes
+
+
+@dataclass(frozen=True)
 class Fail:
     """An error in the provider's shape: as the HTTP answer if nothing was sent yet, else as an event in the stream.
 
@@ -164,7 +171,7 @@ class Fail:
 
 
 Part: TypeAlias = (
-    Say | Think | Call | Paced | Delayed | Empty | Truncated | Filtered | Gate | Cut | Hang | Garbage | Fail
+    Say | Think | Call | Paced | Delayed | Empty | Truncated | Filtered | Gate | Cut | Hang | Garbage | Fail | Raw
 )
 Answer: TypeAlias = tuple[Part, ...]
 

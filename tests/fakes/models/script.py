@@ -18,6 +18,7 @@ from tests.fakes.models.replies import (
     Hang,
     Paced,
     Part,
+    Raw,
     Reply,
     Say,
     Steps,
@@ -26,7 +27,7 @@ from tests.fakes.models.replies import (
 
 When: TypeAlias = str | Callable[[Request], bool]
 
-CONTENT = (Say, Think, Call, Paced, Delayed, Empty, Fail)
+CONTENT = (Say, Think, Call, Paced, Delayed, Empty, Fail, Raw)
 
 
 @dataclass
