@@ -34,10 +34,10 @@ class Told(Struct, frozen=True):
 class Ending(Struct, frozen=True, kw_only=True):
     """How a turn ended. `said` is what was said since the last entry that the turn committed itself; `reply` is the
     whole text as parts for the platform. `asks`: its calls that wait for somebody. `notice` is told after the reply, in
-    the words of `told` if there are any, the first of them where the turn is; `why` is what whoever runs the desk is told
-    of it. `preview` is the message that grew, with what it is to say if there is no reply; `shown` is what it says, None
-    where that is not certain. There is something to say where that is nothing. `at_once`: the first part is committed
-    as `sending`, since the caller holds the chat's lane."""
+    the words of `told` if there are any, the first of them where the turn is; `why` is what whoever runs the desk is
+    told of it. `preview` is the message that grew, with what it is to say if there is no reply; `shown` is what it
+    says, None where that is not certain. There is something to say where that is nothing. `at_once`: the first part is
+    committed as `sending`, since the caller holds the chat's lane."""
 
     outcome: Outcome
     said: tuple[Draft, ...] = ()
