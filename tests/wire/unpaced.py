@@ -1,4 +1,5 @@
-"""The daemon that sends as fast as it can, for servers without limits.
+"""The daemon that sends as fast as it can, for servers without limits. On Discord and Slack its bots have a busy
+machine's time for what these platforms want within three seconds.
 
 `FRONTDESK_UNPACED=1 python -m tests.crash.victim nowhere 1 unarmed run ...`. `test_paces.py` holds bots to their paces.
 """
@@ -11,11 +12,20 @@ from msgspec.structs import replace
 
 from bots import open_bot
 from config.bots import BotSettings, DiscordSettings, SlackSettings, TelegramSettings
+from core.clock import SystemClock
 from core.ports import Bot, Clock, Random
 from core.vocabulary import BotName, Capabilities
 
 UNPACED: Final = "FRONTDESK_UNPACED"
+PATIENT_S: Final = 60.0
 B = TypeVar("B", bound=Bot)
+
+
+class PatientClock(SystemClock):
+    """Three of its seconds take a minute; who sleeps, sleeps as long as ever."""
+
+    def monotonic(self) -> float:
+        return super().monotonic() * 3 / PATIENT_S
 
 
 def unpaced(name: BotName, settings: BotSettings, *, clock: Clock, random: Random) -> Bot:
@@ -27,12 +37,18 @@ def unpaced(name: BotName, settings: BotSettings, *, clock: Clock, random: Rando
             return _freed(TelegramBot)(name, settings=settings, clock=clock, random=random)
         case DiscordSettings():
             from bots.discord.bot import DiscordBot
+            from bots.discord.http import Patience
 
-            return _freed(DiscordBot)(name, settings=settings, clock=clock, random=random)
+            patience = Patience(glance_s=PATIENT_S)
+            return _freed(DiscordBot)(
+                name, settings=settings, clock=PatientClock(), random=random, patience=patience
+            )  # fmt: skip
         case SlackSettings():
             from bots.slack.bot import SlackBot
+            from bots.slack.line import Patience as SlackPatience
 
-            return _freed(SlackBot)(name, settings=settings, clock=clock, random=random)
+            waits = SlackPatience(aside_s=PATIENT_S, prompt_s=PATIENT_S)
+            return _freed(SlackBot)(name, settings=settings, clock=PatientClock(), random=random, patience=waits)
         case _:
             return open_bot(name, settings, clock=clock, random=random)
 
