@@ -25,6 +25,9 @@ SECTION_LIMIT: Final = 3_000
 """Characters of a section (https://docs.slack.dev/reference/block-kit/blocks/section-block)."""
 TEXT_LIMIT: Final = 4_000
 """Characters of `text` (https://docs.slack.dev/reference/methods/chat.update: msg_too_long)."""
+_MOST_NOTIFIED: Final = 5_000
+"""Characters of what may fit `text` once its marks are gone; of more only the beginning is rendered, since that is made
+anew at each edit of an answer that grows."""
 BUTTONS_LIMIT: Final = 25
 """Elements of an actions block (https://docs.slack.dev/reference/block-kit/blocks/actions-block)."""
 PRESS: Final = "fd:"
@@ -97,11 +100,12 @@ def plain_blocks(source: str, buttons: Sequence[Button] = ()) -> list[Block]:
 
 def notification(source: str) -> str:
     """What stands in a notification, and is read aloud; a long text ends where it is too long for one."""
-    whole = mrkdwn.render(source)
-    if len(whole) <= TEXT_LIMIT:
-        return whole
+    if len(source) <= _MOST_NOTIFIED:
+        whole = mrkdwn.render(source)
+        if len(whole) <= TEXT_LIMIT:
+            return whole
     for limit in (TEXT_LIMIT // 2, TEXT_LIMIT // 8):
-        beginning = mrkdwn.render(next(iter(split(source, limit)), ""))
+        beginning = mrkdwn.render(next(iter(split(source[: 2 * limit], limit)), ""))
         if len(beginning) < TEXT_LIMIT:
             return f"{beginning} …"
     return "…"

@@ -34,9 +34,9 @@ QUIT: Final = ("/quit", "/exit")
 HINT: Final = "Ctrl-D or /quit leaves, Ctrl-C stops an answer"
 _PROMPT: Final = "> "
 _WORKING: Final = "…"
-_TAIL_CHARACTERS: Final = 8_000
+_TAIL_CHARACTERS: Final = 4_000
 """Of a block that is still being written, more than this is drawn without markup, so that drawing stays quick."""
-_PARSED_CHARACTERS: Final = 32_000
+_PARSED_CHARACTERS: Final = 20_000
 """A block that is still being written and longer than this is not looked at again before it is final."""
 
 

@@ -11,8 +11,8 @@ from markdown_it.token import Token
 from rich.console import Console
 from rich.markdown import Markdown
 
-PLAIN_ABOVE: Final = 100_000
-"""Code points that are rendered at most; a longer text is shown as it is written."""
+PLAIN_ABOVE: Final = 20_000
+"""Code points that are rendered at most; a longer text is shown as it is written. A table of so many takes a second."""
 
 _PADDING: Final = re.compile(r" +$", re.MULTILINE)
 # What would lose text is left out: HTML and references stay as written, an image becomes a link.

@@ -78,6 +78,8 @@ class Preview:
         self._row = inherited
         self._answer = answer
         self._shown: str | None = "" if inherited is None else None  # it may have grown since its text was stored
+        self._split: tuple[Bot, str, tuple[str, ...]] | None = None
+        """What was split last, and into which parts."""
         self._worked_at: int | None = None
         """How much was said when the message last said what is being done, until it shows more than that."""
         self._growing = False
@@ -176,10 +178,16 @@ class Preview:
         """What fits one message; the rest is not looked at."""
         said = self._answer.text[: 2 * bot.capabilities.text_limit]
         silent = only_gains or self._workshop.shows_work(self._parcel.address)
-        parts, doing = bot.parts(said), "" if silent else self._answer.doing
+        parts, doing = self._parts(bot, said), "" if silent else self._answer.doing
         first = parts[0] if parts else ""
         longer = bot.parts(f"{said}\n\n*{doing}*") if doing and len(parts) <= 1 else ()
         return _Part(first, longer[0] if len(longer) == 1 else first)
+
+    def _parts(self, bot: Bot, said: str) -> tuple[str, ...]:
+        """Found once for an answer that has grown beyond what a message shows of it: its beginning stays as it is."""
+        if self._split is None or self._split[0] is not bot or self._split[1] != said:
+            self._split = (bot, said, bot.parts(said))
+        return self._split[2]
 
     async def _send_first(self, bot: Bot) -> None:
         await self._changed.wait()

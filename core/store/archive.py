@@ -6,12 +6,16 @@ comes last, so that a file which was cut has none. Everything in it is under its
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import errno
+import gzip
 import hashlib
 import json
 import lzma
 import os
 import re
+import sys
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +34,20 @@ DATABASES: Final[Mapping[str, str]] = {"sqlite": "frontdesk.db", "postgresql": "
 """By dialect, what the database's copy is called: a database file, or pg_dump's custom format."""
 _FILE: Final = re.compile(r"files/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 _PIECE: Final = 1 << 20
-_MOST_MANIFEST: Final = 1 << 30
+_MOST_MANIFEST: Final = 64 << 20
+"""Some 400,000 files."""
+_MOST_AT_ONCE: Final = _MOST_MANIFEST + (1 << 20)
+"""More is read in one go of no member of ours: a header that says so is none."""
+_MOST_RATIO: Final = 200
+_SMALL: Final = 64 << 20
+"""A compressed backup unpacks to so many times its size at most, and to so much in any case: databases compress to a
+tenth, and to a fiftieth where most of their pages are empty."""
+_COMPRESSED: Final[Mapping[bytes, Callable[[IO[bytes]], IO[bytes]]]] = {
+    b"\x1f\x8b": lambda file: cast("IO[bytes]", gzip.GzipFile(fileobj=file)),
+    b"BZh": lambda file: cast("IO[bytes]", bz2.BZ2File(file)),
+    b"\xfd7zXZ\0": lambda file: cast("IO[bytes]", lzma.LZMAFile(file)),  # noqa: SIM115  # `_unpacked` closes it
+}
+"""How a file begins that was compressed with gzip, bzip2 or xz."""
 
 Progress = Callable[[str, int, int], None]
 """(step, bytes done, bytes in all); called often, so it returns at once."""
@@ -127,33 +144,88 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def read(file: IO[bytes], path: Path, progress: Progress, sink: Sink | None = None) -> Manifest:
-    """Read all of a backup and compare it with its manifest; with `sink`, unpack it there meanwhile. A backup that was
-    compressed with gzip, bzip2 or xz is read as well. `path` is what it is called.
+class _Bounded:
+    """A stream of which no more than `most` bytes are read, and not too many at once."""
 
-    Raises `StoreError` with words where it is none, or not whole.
+    def __init__(self, stream: IO[bytes], most: int) -> None:
+        self._stream = stream
+        self._most = most
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= _MOST_AT_ONCE:
+            raise ValueError("a header of it says what can't be")
+        piece = self._stream.read(size)
+        self._check(self.tell())
+        return piece
+
+    def seek(self, position: int, whence: int = os.SEEK_SET) -> int:
+        if whence != os.SEEK_SET:
+            raise ValueError("only places from the beginning are known")
+        self._check(position)
+        return self._stream.seek(position)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def _check(self, position: int) -> None:
+        if position > self._most:
+            raise ValueError("it unpacks to far more than a backup of its size would")
+
+
+def read(
+    file: IO[bytes], path: Path, progress: Progress, sink: Sink | None = None, room: int | None = None
+) -> Manifest:
+    """Read all of a backup and compare it with its manifest; with `sink`, unpack it there meanwhile, at most `room`
+    bytes. A backup that was compressed with gzip, bzip2 or xz is read as well. `path` is what it is called.
+
+    Raises `StoreError` with words where it is none, or not whole, or finds no room.
     """
     try:
         file.seek(0)
-        with tarfile.open(fileobj=file, mode="r:*") as tar:
-            size = os.fstat(file.fileno()).st_size
-            return _everything(tar, sink, lambda: progress("reading", min(file.tell(), size), size))
+        size = os.fstat(file.fileno()).st_size
+        with _unpacked(file, size) as stream, tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:") as tar:
+            return _everything(tar, sink, room, lambda: progress("reading", min(file.tell(), size), size))
     except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError) as fault:
-        why = str(fault) or type(fault).__name__
-        raise StoreError(f"{path} is no backup of Frontdesk, or it is damaged ({why}); nothing was changed") from fault
+        raise _no_backup(path, fault) from fault
     except OSError as fault:
+        if fault.errno is None:  # a decompressor's
+            raise _no_backup(path, fault) from fault
         raise StoreError(f"{fault.filename or path} can't be used: {fault.strerror or fault}") from fault
 
 
-def _everything(tar: tarfile.TarFile, sink: Sink | None, heard: Callable[[], None]) -> Manifest:
+def _no_backup(path: Path, fault: Exception) -> StoreError:
+    why = " ".join(str(fault).split()) or type(fault).__name__
+    return StoreError(f"{path} is no backup of Frontdesk, or it is damaged ({why}); nothing was changed")
+
+
+@contextlib.contextmanager
+def _unpacked(file: IO[bytes], size: int) -> Iterator[_Bounded]:
+    head = file.read(8)
+    file.seek(0)
+    unpack = next((one for begin, one in _COMPRESSED.items() if head.startswith(begin)), None)
+    if unpack is None:
+        yield _Bounded(file, sys.maxsize)  # it ends by itself
+        return
+    with unpack(file) as stream:
+        yield _Bounded(stream, max(_MOST_RATIO * size, _SMALL))
+
+
+def _everything(
+    tar: tarfile.TarFile, sink: Sink | None, room: int | None, heard: Callable[[], None]
+) -> Manifest:  # fmt: skip
     found: dict[str, Member] = {}
     manifest: bytes | None = None
+    taken = 0
     for info in tar:
         _expected(info.name, found, manifest)
+        data = _data(tar, info)
+        taken += info.size
+        if room is not None and taken > room:
+            raise OSError(errno.ENOSPC, "there is no room to unpack it, which takes more than is free")
         if info.name == MANIFEST:
-            manifest = _data(tar, info).read(_MOST_MANIFEST)
+            manifest = _manifest(data, info.size)
         else:
-            found[info.name] = _member(info.name, _data(tar, info), sink)
+            found[info.name] = _member(info.name, data, sink)
         heard()
     return _compared(found, manifest)
 
@@ -163,8 +235,14 @@ def _expected(name: str, found: Mapping[str, Member], manifest: bytes | None) ->
         raise ValueError(f"{name!r} stands where nothing should")
 
 
+def _manifest(data: IO[bytes], size: int) -> bytes:
+    if size > _MOST_MANIFEST:
+        raise ValueError(f"its manifest has more than {_MOST_MANIFEST >> 20} MiB")
+    return data.read()
+
+
 def _data(tar: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
-    data = tar.extractfile(info) if info.isreg() else None
+    data = tar.extractfile(info) if info.isreg() and not info.issparse() else None
     if data is None:
         raise ValueError(f"{info.name!r} is no file")
     return data

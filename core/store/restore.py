@@ -29,6 +29,8 @@ from core.store.upkeep import alone
 
 T = TypeVar("T")
 
+FILLED = 0.9
+"""How much of what is free on the disk a backup may take up."""
 _DIALECTS = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 _LOGS = ("-wal", "-shm", "-journal")
 _TABLES = "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = current_schema()"
@@ -70,7 +72,8 @@ def restore(
     """
     make_private(state)
     with alone(database, state), _work_place(state) as work:
-        manifest = archive.read(source, path, aside.order.progress, _into(work))
+        room = int(FILLED * shutil.disk_usage(work).free)
+        manifest = archive.read(source, path, aside.order.progress, _into(work), room)
         _fits(manifest, database, path)
         packed = work / archive.DATABASES[manifest.dialect]
         if isinstance(database, SqliteDatabase):
