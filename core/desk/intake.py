@@ -61,10 +61,10 @@ class Taken(Struct, frozen=True, kw_only=True):
 
 
 class Accepted(Struct, frozen=True, kw_only=True):
-    """`strangers`: (name, code) of those who were given a code just now."""
+    """`strangers`: those who were given a code just now."""
 
     receipts: tuple[Receipt, ...]
-    strangers: tuple[tuple[str, str], ...]
+    strangers: tuple[Pairing, ...]
     taken: tuple[Taken, ...]
     posted: tuple[Posted, ...]
     pressed: tuple[Pressed, ...]
@@ -91,7 +91,7 @@ class Intake:
         self._waiting: dict[ConversationId, int] = {}
         self.taken: list[Taken] = []
         self.posted: list[Posted] = []
-        self.strangers: list[tuple[str, str]] = []
+        self.strangers: list[Pairing] = []
         self.pressed: list[Pressed] = []
 
     def receive(self, offer: Offer) -> Receipt:
@@ -175,7 +175,7 @@ class Intake:
                 expires_at=self._now + PAIRING_LIFE,
             )
             if people.offer(self._tx, pairing, self._now):
-                self.strangers.append((pairing.name, pairing.code))
+                self.strangers.append(pairing)
                 self._say(arrival, self._notices.say("pairing", code=pairing.code))
                 self._ask_owners(offer, pairing)
         return receipt
