@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Literal
 
 import typer
@@ -9,7 +10,8 @@ import typer
 from core.cli.asking import ask_desk
 from core.cli.completing import people_ids
 from core.cli.options import ConfigOption, JsonOption, Place, StateOption, place_of
-from core.cli.tables import print_json, print_line, print_rows, row_of, rows_of, rows_or_values
+from core.cli.tables import Row, print_json, print_line, print_rows, row_of, rows_of, rows_or_values
+from core.errors import VerbFailed
 from core.service.socket import Json
 
 people = typer.Typer(help="Who may talk to the desk.", no_args_is_help=True, rich_markup_mode=None)
@@ -42,12 +44,37 @@ def list_people(
 def approve(
     context: typer.Context,
     code: Annotated[str, typer.Argument(metavar="CODE", help="The code that the desk sent them.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask, also where they become the owner.")] = False,
     config: ConfigOption = None,
     state: StateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let somebody in who wrote to a bot."""
-    _change(place_of(context, config, state), "people.approve", {"code": code}, as_json=as_json)
+    """Let somebody in who wrote to a bot, after showing who it is.
+
+    The first one becomes the owner; without a terminal that takes --yes.
+    """
+    place = place_of(context, config, state)
+    found = row_of(ask_desk(place, "people.waiting", {"code": code}))
+    _show_stranger(found, yes=yes)
+    wanted: dict[str, Json] = {"code": code, "becomes": str(found.get("becomes"))}
+    _change(place, "people.approve", wanted, as_json=as_json)
+
+
+def _show_stranger(found: Row, *, yes: bool) -> None:
+    """Who would come in. Raises `VerbFailed` where nobody can be asked about an owner."""
+    owner = found.get("becomes") == "owner"
+    as_what = "becomes the OWNER, who decides about everybody else" if owner else "becomes a user"
+    print_line(f'{found.get("name")} ({found.get("identity")}), who wrote to the bot "{found.get("bot")}", {as_what}.',
+               aside=True)  # fmt: skip
+    if yes:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if owner:
+            raise VerbFailed("nobody can be asked here whether they are to be the owner: say --yes", code=2)
+        return
+    if not typer.confirm("Let them in?", err=True):
+        print_line("nobody was let in")
+        raise typer.Exit(1)
 
 
 @people.command("role")

@@ -30,9 +30,9 @@ def print_json(value: Json) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2), flush=True)
 
 
-def print_line(text: str) -> None:
-    """One line for people."""
-    print(_visible(text), flush=True)
+def print_line(text: str, *, aside: bool = False) -> None:
+    """One line for people. `aside`: on standard error, since it is not what was asked for."""
+    print(_visible(text), file=sys.stderr if aside else sys.stdout, flush=True)
 
 
 def print_rows(rows: Sequence[Row], columns: Mapping[str, str], *, empty: str) -> None:

@@ -160,8 +160,12 @@ class Desk:
 
     def _dispatch(self, accepted: Accepted) -> None:
         self._house.outbox.push(accepted.posted)
-        for name, code in accepted.strangers:
-            log.warning("stranger_waits", name=name, let_in_with=f"{self._house.rules.approve_command} {code}")
+        for one in accepted.strangers:
+            let_in = f"{self._house.rules.approve_command} {one.code}"
+            log.warning(
+                "stranger_waits", name=one.name, platform=one.identity.partition(":")[0], bot=one.bot,
+                let_in_with=let_in,
+            )  # fmt: skip
         for taken in accepted.taken:
             if taken.lane is Lane.INSTANT or taken.conversation is None:
                 self._instants.answer(taken.ref.id)

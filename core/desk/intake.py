@@ -63,10 +63,10 @@ class Taken(Struct, frozen=True, kw_only=True):
 
 
 class Accepted(Struct, frozen=True, kw_only=True):
-    """`strangers`: (name, code) of those who were given a code just now."""
+    """`strangers`: those who were given a code just now."""
 
     receipts: tuple[Receipt, ...]
-    strangers: tuple[tuple[str, str], ...]
+    strangers: tuple[Pairing, ...]
     taken: tuple[Taken, ...]
     posted: tuple[Posted, ...]
     pressed: tuple[Pressed, ...]
@@ -99,7 +99,7 @@ class Intake:
         self._waiting: dict[ConversationId, int] = {}
         self.taken: list[Taken] = []
         self.posted: list[Posted] = []
-        self.strangers: list[tuple[str, str]] = []
+        self.strangers: list[Pairing] = []
         self.pressed: list[Pressed] = []
         self.limits: list[Limit] = []
 
@@ -205,7 +205,7 @@ class Intake:
             )
             self._make_room(pairing.bot)
             people.offer(self._tx, pairing, self._now)
-            self.strangers.append((pairing.name, pairing.code))
+            self.strangers.append(pairing)
             self._say(arrival, self._notices.say("pairing", code=pairing.code))
             self._tell_owners(offer, pairing, arrival.dedupe)
         return receipt

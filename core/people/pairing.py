@@ -11,7 +11,7 @@ from config.identity import parse_identity
 from core.errors import VerbFailed
 from core.store import deliveries, linking, people
 from core.store.deliveries import Posted
-from core.store.people import Person, Role
+from core.store.people import Pairing, Person, Role
 from core.store.sql import Tx
 from core.vocabulary import Address
 
@@ -21,13 +21,21 @@ class Approved(Struct, frozen=True, kw_only=True):
     posted: Posted
 
 
-def approve(tx: Tx, code: str, person_id: str, now: datetime, *, welcome: str, has_owners: bool) -> Approved | None:
-    """Let the holder of a code in, and say so to them; the first one, where nobody owns the desk yet, becomes its
-    owner. None: no such code is good. One transaction."""
+def waiting(tx: Tx, code: str, now: datetime, *, has_owners: bool) -> tuple[Pairing, Role] | None:
+    """Who holds a code that is good, and what they become: the first one, where nobody owns the desk yet, its owner."""
     pairing = people.pairing(tx, code.strip().upper(), now)
     if pairing is None:
         return None
-    role = Role.USER if has_owners or people.owners(tx) else Role.OWNER
+    return pairing, Role.USER if has_owners or people.owners(tx) else Role.OWNER
+
+
+def approve(tx: Tx, code: str, person_id: str, now: datetime, *, welcome: str, has_owners: bool) -> Approved | None:
+    """Let the holder of a code in, as what `waiting` tells, and say so to them. None: no such code is good. One
+    transaction."""
+    found = waiting(tx, code, now, has_owners=has_owners)
+    if found is None:
+        return None
+    pairing, role = found
     person = Person(id=person_id, name=pairing.name, role=role, identities=(pairing.identity,))
     people.add(tx, person, now)
     people.unpair(tx, pairing.code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import structlog
 
 from core.errors import VerbFailed
 from core.vocabulary import ChatKind, Verdict
@@ -43,6 +44,45 @@ async def test_a_stranger_gets_a_code_once_and_the_first_approved_is_owner(furni
     assert house.seen()[2] == "re: hello"
     with pytest.raises(VerbFailed):
         await approve(house, code)
+
+
+async def test_s19_who_waits_is_told_with_what_they_become(furnish: Furnish) -> None:
+    house = await furnish(**PAIRING)
+    told = []
+    for user in ("7", "8"):
+        await house.say("hello", user=user, name=f"name {user}")
+        code = code_in(house.seen(user)[0])
+        found = await house.verbs.table()["people.waiting"]({"code": code.lower()})
+        told.append(found)
+        await approve(house, code)
+    assert told == [
+        {"code": code_in(house.seen("7")[0]), "name": "name 7", "identity": "telegram:7", "bot": "main",
+         "becomes": "owner"},
+        {"code": code_in(house.seen("8")[0]), "name": "name 8", "identity": "telegram:8", "bot": "main",
+         "becomes": "user"},
+    ]  # fmt: skip
+    with pytest.raises(VerbFailed, match="no code 'NOSUCH' waits"):
+        await house.verbs.table()["people.waiting"]({"code": "NOSUCH"})
+
+
+async def test_s19_nobody_becomes_more_than_was_told(furnish: Furnish) -> None:
+    """The owner went while somebody at a terminal was asked about a user."""
+    house = await furnish(**PAIRING)
+    await house.say("hello")
+    code = code_in(house.seen()[0])
+    with pytest.raises(VerbFailed, match="they would become owner by now, not user"):
+        await house.verbs.table()["people.approve"]({"code": code, "becomes": "user"})
+    assert len(house.seen()) == 1
+    assert (await verb(house, "people.approve", code=code, becomes="owner"))["role"] == "owner"
+
+
+async def test_s19_the_log_says_who_waits_and_where(furnish: Furnish) -> None:
+    house = await furnish(**PAIRING)
+    with structlog.testing.capture_logs() as logged:
+        await house.say("hello", name="Ada \u202eadA")
+    [line] = [one for one in logged if one["event"] == "stranger_waits"]
+    assert (line["name"], line["platform"], line["bot"]) == ("Ada adA", "telegram", "main")
+    assert line["let_in_with"].endswith(code_in(house.seen()[0]))
 
 
 async def test_the_second_approved_is_a_user(furnish: Furnish) -> None:

@@ -60,6 +60,7 @@ LINE: Final[Mapping[str, Json]] = {
 SENT: Final[Mapping[str, Json]] = {
     "key": "terminal/local", "bot": "terminal", "chat": "local", "deliveries": [7, 8], "running": True,
 }  # fmt: skip
+STRANGER: Final[Mapping[str, Json]] = {"code": "AB2C", "name": "Bob", "identity": "telegram:2", "bot": "sales"}
 EXPLAINED: Final[Mapping[str, Json]] = {
     "asked": "7", "findings": [{"what": "message", "id": 7, "text": None, "sentence": "Message 7 was ignored."}],
     "limit": 20,
@@ -72,9 +73,10 @@ UNSOUND: Final[Mapping[str, Json]] = {
 
 
 class AskedDesk:
-    """What a daemon would answer, and what it was asked."""
+    """What a daemon would answer, and what it was asked. `becomes`: what the stranger with a code would be."""
 
     def __init__(self) -> None:
+        self.becomes = "user"
         self.asked: list[tuple[str, Mapping[str, Json]]] = []
 
     @property
@@ -84,6 +86,7 @@ class AskedDesk:
             "sessions.list": [{"key": "terminal/local", "id": "0190", "title": "A talk", "messages": 2}] * 500,
             "sessions.show": SESSION,
             "people.list": PEOPLE,
+            "people.waiting": {**STRANGER, "becomes": self.becomes},
             "people.approve": PERSON,
             "people.role": PERSON,
             "people.link": PERSON,
@@ -108,8 +111,9 @@ class AskedDesk:
 
 
 @asynccontextmanager
-async def running(state: Path) -> AsyncIterator[AskedDesk]:
+async def running(state: Path, *, becomes: str = "user") -> AsyncIterator[AskedDesk]:
     desk = AskedDesk()
+    desk.becomes = becomes
     async with serve(state / SOCKET_NAME, desk.verbs, None):
         yield desk
 
@@ -165,7 +169,8 @@ async def test_json_is_what_the_daemon_says(tmp_path: Path) -> None:
             done = await frontdesk(*args, "--json", "--state", tmp_path)
             assert json.loads(done.stdout) == answer
     assert desk.asked[2:] == [
-        ("people.approve", {"code": "AB2C"}),
+        ("people.waiting", {"code": "AB2C"}),
+        ("people.approve", {"code": "AB2C", "becomes": "user"}),
         ("people.role", {"id": "p1", "role": "owner"}),
         ("people.link", {"id": "p1", "other": "telegram:2"}),
         ("sessions.end", {"key": "k"}),
@@ -188,7 +193,6 @@ async def test_the_version_comes_as_json_too() -> None:
         ("sessions list", ["terminal/local", "0190", "A talk"]),
         ("sessions show terminal/local", ["terminal/local", "0190", "hé [bold]llo"]),
         ("people list", ["Ann", "telegram:1", "AB2C", "Bob", "people approve CODE"]),
-        ("people approve AB2C", ["Ann (p1): owner\n"]),
         ("people link p1 telegram:2", ["Ann (p1): owner, known as telegram:1"]),
         ("people unlink telegram:2", ["Ann (p1): owner, known as telegram:1"]),
         ("sessions end k", ["0190: ended 2026-01-01T00:00:00Z"]),
@@ -252,6 +256,45 @@ async def test_deleting_asks_at_a_terminal(tmp_path: Path, answer: str, code: in
     assert "delete terminal/local “A talk” with 1 message? [y/N]" in shown
     assert shown.splitlines()[-1].strip() == last
     assert ("sessions.delete" in [verb for verb, _ in desk.asked]) is (answer == "y")
+
+
+WHO: Final = 'Bob (telegram:2), who wrote to the bot "sales", becomes'
+
+
+@pytest.mark.parametrize(
+    ("becomes", "told"), [("user", "a user."), ("owner", "the OWNER, who decides about everybody")]
+)
+@pytest.mark.parametrize(("answer", "code", "last"), [("y", 0, "Ann (p1): owner"), ("n", 1, "nobody was let in")])
+async def test_s19_at_a_terminal_it_is_said_who_it_is_and_asked(
+    tmp_path: Path, becomes: str, told: str, answer: str, code: int, last: str
+) -> None:
+    async with running(tmp_path, becomes=becomes) as desk:
+        args = ("people", "approve", "AB2C", "--state", tmp_path)
+        status, shown = await asyncio.to_thread(at_terminal, answer, *args)
+    assert status == code
+    assert f"{WHO} {told}" in shown
+    assert "Let them in? [y/N]" in shown
+    assert shown.splitlines()[-1].strip() == last
+    approved = [given for verb, given in desk.asked if verb == "people.approve"]
+    assert approved == ([{"code": "AB2C", "becomes": becomes}] if answer == "y" else [])
+
+
+async def test_s19_without_a_terminal_a_user_is_let_in_as_ever(tmp_path: Path) -> None:
+    async with running(tmp_path) as desk:
+        done = await frontdesk("people", "approve", "AB2C", "--state", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Ann (p1): owner\n", f"{WHO} a user.\n")
+    assert [verb for verb, _ in desk.asked] == ["people.waiting", "people.approve"]
+
+
+async def test_s19_without_a_terminal_an_owner_takes_a_yes(tmp_path: Path) -> None:
+    async with running(tmp_path, becomes="owner") as desk:
+        refused = await frontdesk("people", "approve", "AB2C", "--state", tmp_path)
+        asked = [verb for verb, _ in desk.asked]
+        done = await frontdesk("people", "approve", "AB2C", "--yes", "--state", tmp_path)
+    assert (refused.returncode, refused.stdout, asked) == (2, "", ["people.waiting"])
+    assert "whether they are to be the owner: say --yes" in refused.stderr
+    assert WHO in refused.stderr
+    assert (done.returncode, done.stdout) == (0, "Ann (p1): owner\n")
 
 
 def at_terminal(answer: str, *args: str | Path) -> tuple[int, str]:

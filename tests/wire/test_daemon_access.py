@@ -41,7 +41,7 @@ def test_a_token_in_the_environment_is_enough_and_strangers_come_in_by_code(
     with daemon, no_secret_shown(daemon, server):
         daemon.start()
         ada, bo = person(server, "Ada"), person(server, "Bo")
-        assert let_in(daemon, ada) == "owner"
+        assert let_in(daemon, ada, "--yes") == "owner"
         assert let_in(daemon, bo) == "user"
         again = daemon.call("people", "approve", "NOSUCH99")
         assert (again.returncode, again.stdout) == (1, "")
@@ -53,14 +53,19 @@ def test_a_token_in_the_environment_is_enough_and_strangers_come_in_by_code(
         assert found["pending"] == []
 
 
-def let_in(daemon: Daemon, talk: Talk) -> str:
+def let_in(daemon: Daemon, talk: Talk, *options: str) -> str:
     """A stranger asks, is approved with the words from the chat, and is answered; the role."""
     talk.type("a secret of a stranger")
     told = heard(daemon, talk, "I don't know you yet.")
     talk.type("hello?")
     [code] = re.findall(r"frontdesk people approve (\S+)$", told)
-    approved = daemon.call("people", "approve", code.lower())
+    if options:
+        refused = daemon.call("people", "approve", code.lower())
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "becomes the OWNER" in refused.stderr
+    approved = daemon.call("people", "approve", code.lower(), *options)
     assert approved.returncode == 0, approved.stderr
+    assert f"telegram:{talk.user.id}" in approved.stderr
     heard(daemon, talk, "Welcome.")
     talk.type("good morning")
     assert "Message 1 of session" in heard(daemon, talk, "good morning")

@@ -8,7 +8,7 @@ from functools import partial
 
 from core.desk.linking import Link, Unlink, link, unlink
 from core.errors import VerbFailed
-from core.people.pairing import Giving, approve, give_role, role_named
+from core.people.pairing import Approved, Giving, approve, give_role, role_named, waiting
 from core.service.socket import Json, Verb
 from core.service.verbs.means import Means, argument, stamp
 from core.store import people
@@ -35,12 +35,12 @@ def list_people(tx: Tx, now: datetime, owners: frozenset[str]) -> dict[str, Json
         "people": [*(_with_source(person, owners) for person in known), *named],
         "pending": [
             {
-                "code": waiting.code,
-                "platform": waiting.identity.partition(":")[0],
-                "name": waiting.name,
-                "expires_at": stamp(waiting.expires_at),
+                "code": pairing.code,
+                "platform": pairing.identity.partition(":")[0],
+                "name": pairing.name,
+                "expires_at": stamp(pairing.expires_at),
             }
-            for waiting in people.waiting(tx, now)
+            for pairing in people.waiting(tx, now)
         ],
     }
 
@@ -56,8 +56,8 @@ def verbs(means: Means) -> Mapping[str, Verb]:
     return {
         f"people.{name}": partial(verb, means)
         for name, verb in (
-            ("list", _list), ("approve", _approve), ("role", _role), ("block", _block), ("link", _link),
-            ("unlink", _unlink),
+            ("list", _list), ("waiting", _waiting), ("approve", _approve), ("role", _role),
+            ("block", _block), ("link", _link), ("unlink", _unlink),
         )
     }  # fmt: skip
 
@@ -68,14 +68,37 @@ async def _list(means: Means, args: Mapping[str, Json]) -> Json:
     return await means.store.read(lambda tx: list_people(tx, now, owners))
 
 
+async def _waiting(means: Means, args: Mapping[str, Json]) -> Json:
+    """Whom `approve` would let in, and as what."""
+    code, now = argument(args, "code"), means.clock.now()
+    found = await means.store.read(lambda tx: waiting(tx, code, now, has_owners=means.has_owners))
+    if found is None:
+        raise _no_code(code)
+    pairing, role = found
+    return {
+        "code": pairing.code, "name": pairing.name, "identity": pairing.identity, "bot": pairing.bot, "becomes": role,
+    }  # fmt: skip
+
+
+def _no_code(code: str) -> VerbFailed:
+    return VerbFailed(f"no code {code!r} waits; it may have expired (`frontdesk people list` shows codes)")
+
+
 async def _approve(means: Means, args: Mapping[str, Json]) -> Json:
+    """`becomes`, where it is given: the only role that they may get by it."""
     code, person, now = argument(args, "code"), means.random.uuid7(), means.clock.now()
     welcome = means.notices.say("paired")
-    approved = await means.store.write(
-        lambda tx: approve(tx, code, person, now, welcome=welcome, has_owners=means.has_owners)
-    )
+    told = args.get("becomes")
+
+    def unit(tx: Tx) -> Approved | None:
+        found = waiting(tx, code, now, has_owners=means.has_owners)
+        if found is not None and told not in (None, found[1]):
+            raise VerbFailed(f"they would become {found[1]} by now, not {told}; look again, and approve them then")
+        return approve(tx, code, person, now, welcome=welcome, has_owners=means.has_owners)
+
+    approved = await means.store.write(unit)
     if approved is None:
-        raise VerbFailed(f"no code {code!r} waits; it may have expired (`frontdesk people list` shows codes)")
+        raise _no_code(code)
     means.running.push(approved.posted)
     return person_line(approved.person)
 
