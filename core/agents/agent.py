@@ -82,8 +82,9 @@ class DeskTools(Protocol):
     def tokens_a_day(self) -> int | None:
         """What the asker may use in a day with any agent; None: there is no such limit."""
 
-    async def expect(self, tokens: int) -> None:
-        """Tell the asker's other turns how many tokens this one will have used after its next request."""
+    async def expect(self, tokens: int, most: int) -> int:
+        """What `tokens_today` says. If this turn may use so many on top, of `most` in all, the asker's other turns
+        know of them from now on."""
 
     async def keep(self, data: bytes, media_type: str) -> str:
         """Keep a file for this session; what an entry may refer to it by. Kept when this returned."""

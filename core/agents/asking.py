@@ -167,8 +167,8 @@ class Asking:
         """Before each request, which will have about so many."""
         if self._most is None:
             return
-        spent, after = self._spent, self._spent + tokens
-        used = await self._crossing.ask(partial(_expect, after)) + spent
+        spent, most = self._spent, self._most
+        used = await self._crossing.ask(lambda turn: turn.desk.expect(spent + tokens, most)) + spent
         if used >= self._most:
             raise DayLimit(f"{used} tokens used today, {self._most} allowed")
         if used + tokens > self._most:
@@ -360,12 +360,6 @@ def _approvals(allowed: Iterable[str]) -> DeferredToolResults:
 
 async def _tokens_a_day(turn: TurnContext) -> int | None:
     return turn.desk.tokens_a_day
-
-
-async def _expect(tokens: int, turn: TurnContext) -> int:
-    """What the asker used today; this turn's are not among them."""
-    await turn.desk.expect(tokens)
-    return await turn.desk.tokens_today()
 
 
 async def _keep(file: Aside, turn: TurnContext) -> str:

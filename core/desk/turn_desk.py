@@ -45,22 +45,22 @@ class TurnDesk:
         return self._house.clock.now().astimezone(ZoneInfo(self._house.rules.zone_name))
 
     async def tokens_today(self) -> int:
-        since = day_start(self.time())
-        used = await self._house.store.read(lambda tx: turns.usage_since(tx, self._turn.author, since))
+        turn, since = self._turn, day_start(self.time())
+        used = await self._house.store.read(lambda tx: turns.usage_since(tx, turn.author, since))
         others = [
-            turn
-            for turn in self._house.expected.values()
-            if turn.author == self._turn.author and turn.id != self._turn.id
+            one.tokens for one in self._house.expected.values() if one.author == turn.author and one.id != turn.id
         ]
-        return used.get("input_tokens", 0) + used.get("output_tokens", 0) + sum(turn.tokens for turn in others)
+        return used.get("input_tokens", 0) + used.get("output_tokens", 0) + sum(others)
 
     @property
     def tokens_a_day(self) -> int | None:
         return self._house.rules.guests.tokens_per_day if self._is_guest else None
 
-    async def expect(self, tokens: int) -> None:
-        turn = self._turn
-        self._house.expected[turn.id] = Expected(id=turn.id, author=turn.author, tokens=tokens)
+    async def expect(self, tokens: int, most: int) -> int:
+        turn, used = self._turn, await self.tokens_today()
+        if used + tokens <= most:
+            self._house.expected[turn.id] = Expected(id=turn.id, author=turn.author, tokens=tokens)
+        return used
 
     def close(self) -> None:
         """What the turn used is stored, or will never be."""

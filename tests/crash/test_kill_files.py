@@ -14,6 +14,7 @@ from typing import Final
 import pytest
 from sqlalchemy import text as verbatim
 
+from core.desk.porter import MOST_READS
 from core.store.deliveries import UNKNOWN_NOTICE
 from core.store.open import DATABASE_FILE
 from core.store.sql import Sql
@@ -21,6 +22,7 @@ from tests.crash.daemon import Daemon, until
 from tests.crash.filed import audit_files
 from tests.crash.nursery import Nursery
 from tests.crash.scene import ROUNDS, UNKNOWN, config, open_work
+from tests.fakes.documents import working
 from tests.fakes.speech import KEY, ThreadedSpeechServer
 from tests.fakes.telegram import Chat, ThreadedTelegramServer, User
 from tests.fakes.telegram.images import png
@@ -73,15 +75,24 @@ class FileScene:
         user = self.server.user(f"Ada {mark}")
         chat = self.server.private(user)
         date = int(time.time()) - 40_000 + APART_S * len(self.marks)
-        like = {"voice": "audio/ogg", "photo": "image/png", "document": "text/plain"}
+        is_pdf = content.startswith(b"%PDF-")
+        document = "application/pdf" if is_pdf else "text/plain"
+        like = {"voice": "audio/ogg", "photo": "image/png", "document": document}
         caption = "" if kind == "voice" else f"fast {mark}"
-        name = f"{mark}.txt" if kind == "document" else ""
+        name = f"{mark}.{'pdf' if is_pdf else 'txt'}" if kind == "document" else ""
         self.server.share(
             chat, user, kind,
             {"content": content, "caption": caption, "media_type": like[kind], "name": name}, date=date,
         )  # fmt: skip
         self.marks[mark] = content
         return chat
+
+    @property
+    def reads(self) -> bool:
+        """A process of the daemon's reads a file."""
+        pid = self.daemon.process.pid if self.daemon.process is not None else 0
+        children = [path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+        return any(_is_reader(child) for some in children for child in some)
 
     def settle(self) -> None:
         """Until all that was sent has its fate, and all answers are out."""
@@ -104,6 +115,13 @@ class FileScene:
 
     def answers(self, chat: Chat, words: str) -> int:
         return sum(words in text for text in self.server.chat(chat).bot_texts)
+
+
+def _is_reader(pid: str) -> bool:
+    try:
+        return b"core.desk.pdf_text" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended meanwhile
+        return False
 
 
 @pytest.fixture
@@ -171,6 +189,25 @@ def test_killed_while_an_answer_is_spoken(scene: FileScene, point: str) -> None:
     scene.start()
     scene.settle()
     assert scene.answers(chat, "end(what was said)") == 1 or scene.answers(chat, UNKNOWN) == 1
+    scene.audit()
+
+
+def test_s09_a_pdf_is_read_in_three_processes_that_are_killed_and_in_no_fourth(scene: FileScene) -> None:
+    """Killed from outside while the reader works, six times in a row if it would be begun as often."""
+    scene.start()
+    scene.daemon.until_bot("up")
+    chat = scene.send("long", "document", working(8))
+    begun = 0
+    for _ in range(6):
+        until(lambda: scene.reads or scene.answers(chat, "end(long") > 0, "it is read, or there is an answer")
+        if scene.answers(chat, "end(long"):
+            break
+        begun += 1
+        scene.daemon.kill()
+        scene.start()
+    scene.settle()
+    assert begun == MOST_READS
+    assert scene.answers(chat, "end(long") == 1
     scene.audit()
 
 

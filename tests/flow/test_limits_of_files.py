@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 
 import pytest
+from msgspec.structs import replace
 
+from core.errors import NotSent
 from core.store import checks, facts
-from core.vocabulary import BotName
+from core.vocabulary import BotName, Message
 from tests.flow.conftest import Furnish
 from tests.flow.files import FilingBot, attached, bot_of, bring, file, on_disk, picture, png
 from tests.flow.house import OWNER, House
@@ -58,8 +60,6 @@ async def test_s05_who_was_let_in_sends_as_much_as_they_like_and_each_guest_has_
 
 async def test_s05_a_file_that_has_to_be_fetched_again_counts_as_often(furnish: Furnish) -> None:
     house = await furnish(FilingBot(), **SMALL)
-    from core.errors import NotSent  # what a line that breaks says
-
     source = bot_of(house).holds("a", b"a" * 600_000)
     source.faults.append(NotSent("it broke"))
     source.broken_at = 590_000
@@ -128,9 +128,7 @@ async def test_s05_files_of_who_was_let_in_stay(furnish: Furnish, who: dict[str,
     assert len(await attached(house)) == len(on_disk(house)) == 1
 
 
-def _shared(house: House):  # type: ignore[no-untyped-def]
-    from msgspec.structs import replace
-
+def _shared(house: House) -> Message:
     return replace(house.group_message("look"), attachments=(picture("cat", "cat.png"),))
 
 

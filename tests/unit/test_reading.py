@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
 
 from core.desk.kinds_of_files import is_pdf, is_text, kind_of, picture_type
-from core.desk.reading import MOST_CHARS, text_of
+from core.desk.pdf_text import CPU_S, MEMORY_BYTES, NICE, OOM_SCORE_ADJ
+from core.desk.reading import MOST_CHARS, memory_bytes, readers, text_of
 from core.vocabulary import FileKind
 from tests.fakes.documents import (
     encrypted,
@@ -191,6 +193,48 @@ async def test_a_reader_that_is_not_waited_for_is_ended(tmp_path: Path) -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert children() - before == set()
+
+
+async def test_s09_a_reader_steps_back_and_is_bounded(tmp_path: Path) -> None:
+    """As the kernel tells it, while it works."""
+    path = tmp_path / "file"
+    path.write_bytes(working(8))
+    before = children()
+    task = asyncio.create_task(text_of(path, "", ""))
+    async with asyncio.timeout(PATIENCE_S):
+        while not (found := children() - before) or _adjusted(found) != OOM_SCORE_ADJ:  # noqa: ASYNC110  # the same
+            await asyncio.sleep(0.005)
+        [reader] = found
+        while str(MEMORY_BYTES) not in _limit(reader, "Max address space"):  # noqa: ASYNC110  # the same
+            await asyncio.sleep(0.005)
+    assert os.getpriority(os.PRIO_PROCESS, int(reader)) == min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
+    assert str(CPU_S) in _limit(reader, "Max cpu time")
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert (CPU_S, MEMORY_BYTES) == (8, 384 * 1024 * 1024)
+
+
+def _adjusted(found: set[str]) -> int:
+    [reader] = found
+    return int(Path(f"/proc/{reader}/oom_score_adj").read_text())
+
+
+def _limit(reader: str, name: str) -> list[str]:
+    lines = Path(f"/proc/{reader}/limits").read_text().splitlines()
+    return next(line for line in lines if line.startswith(name)).split()
+
+
+async def test_s09_what_takes_too_long_is_given_up_with_what_was_read(tmp_path: Path) -> None:
+    assert await read(tmp_path, working(64)) is None
+
+
+@pytest.mark.parametrize(("gigabytes", "count"), [(0.5, 1), (1, 1), (1.9, 1), (2, 2), (64, 2)])
+def test_s09_one_file_is_read_at_a_time_where_memory_is_short(gigabytes: float, count: int) -> None:
+    assert readers(int(gigabytes * 1000**3)) == count
+
+
+def test_s09_this_machine_has_memory() -> None:
+    assert 64 * 1024 * 1024 < memory_bytes() <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 # kinds

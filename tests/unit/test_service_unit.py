@@ -62,6 +62,15 @@ def test_reloading_needs_no_program_that_a_small_machine_lacks() -> None:
     assert setting("ExecReload") == "/bin/sh -c 'kill -HUP $MAINPID'"
 
 
+def test_s09_a_reader_that_the_kernel_ends_for_want_of_memory_does_not_end_the_service() -> None:
+    assert setting("OOMPolicy") == "continue"
+
+
+def test_s09_a_reader_may_step_back_in_the_service() -> None:
+    """The last line of one name is what the parser keeps; it adds to what the lines before it allow."""
+    assert setting("SystemCallFilter") == "setpriority"
+
+
 @pytest.mark.parametrize("name", ["install-service", "uninstall-service", "frontdesk", "places.sh"])
 def test_the_scripts_can_be_read_by_their_shell(name: str) -> None:
     script = UNIT.with_name(name)
