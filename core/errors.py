@@ -5,6 +5,7 @@ FrontdeskError                what, and what to tell the person (`user_notice`)
 +-- StoreError
 |   +-- StoreLocked           another process owns the store
 |   +-- StoreCorrupt          the file is damaged; never opened, never replaced
+|   +-- ValueDamaged          a row holds what no version of ours wrote there; the others can be read
 |   +-- StoreTooNew           a newer Frontdesk wrote it
 |   +-- StoreFull             no space left; certain: nothing was written
 |   +-- StoreUncertain        the connection broke during a commit: it may have happened
@@ -69,6 +70,10 @@ class StoreLocked(StoreError):
 
 class StoreCorrupt(StoreError):
     """The database file is damaged."""
+
+
+class ValueDamaged(StoreError):
+    """A row holds what no version of ours wrote there. The words say where; `frontdesk db verify` does, too."""
 
 
 class StoreTooNew(StoreError):

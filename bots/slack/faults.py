@@ -76,8 +76,9 @@ class Silence(Unknown):
     """The connection broke, or nothing came back in time."""
 
 
-def refusal(method: str, answer: dict[str, object]) -> BotError:
-    """What `{"ok": false}` means to us. The words hold nothing but Slack's own for the error."""
+def refusal(method: str, answer: dict[str, object], retry_after: str | None = None) -> BotError:
+    """What `{"ok": false}` means to us; `retry_after` is the header that came with it. The words hold nothing but
+    Slack's own for the error."""
     word = _word(answer.get("error"))
     if word == "missing_scope":
         needed = _word(answer.get("needed")) or "(not named)"
@@ -89,7 +90,7 @@ def refusal(method: str, answer: dict[str, object]) -> BotError:
     if word in _SWITCHES:
         said += f"; {_SWITCHES[word]} at {APPS}"
     if word in _FLOOD:
-        return FloodWait(DEFAULT_WAIT_S, account=_FLOOD[word])
+        return flood(retry_after, account=_FLOOD[word])
     if word in _THREAD_GONE:
         return ThreadGone(said)
     if word in _DEAD:
@@ -103,10 +104,10 @@ def refusal(method: str, answer: dict[str, object]) -> BotError:
     return Unknown(said) if word in _PERHAPS or not word else Rejected(said)
 
 
-def flood(retry_after: str | None) -> FloodWait:
-    """HTTP 429."""
+def flood(retry_after: str | None, *, account: bool = False) -> FloodWait:
+    """Too much, as HTTP 429 or an answer's body says it."""
     wait_s = float(retry_after) if retry_after and re.fullmatch(r"\d{1,9}(\.\d+)?", retry_after, re.ASCII) else 0.0
-    return FloodWait(min(wait_s, _LONGEST_WAIT_S) or DEFAULT_WAIT_S)
+    return FloodWait(min(wait_s, _LONGEST_WAIT_S) or DEFAULT_WAIT_S, account=account)
 
 
 def broken(error: Exception) -> BotError:

@@ -220,7 +220,7 @@ def _told(method: str, response: object) -> Exception:
     answer = response.data if isinstance(response.data, dict) else {}
     if response.status_code >= 500 or "error" not in answer:
         return Unknown(f"no clear answer from Slack (HTTP status {response.status_code})")
-    return faults.refusal(method, answer)
+    return faults.refusal(method, answer, response.headers.get("Retry-After"))
 
 
 def _send_error(error: Exception) -> SendError:

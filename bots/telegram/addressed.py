@@ -52,6 +52,24 @@ def spans(message: Json, key: str) -> list[Span]:
     return found
 
 
+def with_links(words: str, entities: object) -> str:
+    """A text whose words lead somewhere (`text_link`), with the address behind them: `words (address)`. Entities that
+    are none, or lie outside the text, are left alone."""
+    units = words.encode("utf-16-le", "surrogatepass")
+    links: list[tuple[int, str]] = []
+    for entity in entities if isinstance(entities, list) else ():
+        match entity:
+            case {"type": "text_link", "offset": int(offset), "length": int(length), "url": str(url)}:
+                end = (offset + length) * 2
+                if offset >= 0 and length > 0 and end <= len(units) and url:
+                    links.append((end, url))
+    for end, url in sorted(set(links), reverse=True):
+        said = units[:end].decode("utf-16-le", "surrogatepass")
+        if not said.endswith(url):
+            units = units[:end] + f" ({url})".encode("utf-16-le", "surrogatepass") + units[end:]
+    return units.decode("utf-16-le", "surrogatepass")
+
+
 def heard(words: str, found: Sequence[Span], us: Account) -> tuple[str, bool] | None:
     """The text without our name at its start, and whether it names us. None if it is another bot's command. A command
     without a name may be for any bot of the group: it counts where it answers us, as any other message."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from telegram.constants import MessageLimit
 
 from bots.telegram import media, names
-from bots.telegram.addressed import Account, answered, answers_us, for_another, heard, spans, without_suffix
+from bots.telegram.addressed import Account, answered, answers_us, for_another, heard, spans, with_links, without_suffix
 from bots.telegram.quotes import quote
 from bots.telegram.reading import integer, time
 from core.delivery.split import utf16_units
@@ -205,6 +205,10 @@ def _said(message: Json, us: Account) -> _Said | None:
     if not spoken and not thing and not media.attachments(message):
         raise Unreadable("the file has no id")
     text, named = words_heard
+    linked = with_links(spoken, message.get("entities" if written is not None else "caption_entities"))
+    if linked != spoken:  # what stands before the first link is where it was
+        again = (without_suffix(linked, us), True) if direct else heard(linked, found, us)
+        text = again[0] if again is not None else text
     message_id, earlier = MessageId(str(integer(message, "message_id"))), answered(message)
     to_us = named or answers_us(earlier, us)
     return _Said(

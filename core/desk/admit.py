@@ -238,7 +238,11 @@ def _session(
         conversations.leave_told(tx, conversation.id, ())
     if conversation.session is None:
         return *begin(tx, conversation, first, intent.session, intent.policy, None), drafts
-    session = sessions.get(tx, conversation.session)
+    session = sessions.sound(tx, conversation.session)
+    if session is None:
+        sessions.end(tx, conversation.session, ResetReason.DAMAGED, first.received_at)
+        drafts.append(Draft(kind=Kind.NOTICE, text=notices.say("reset_damaged")))
+        return *begin(tx, conversation, first, intent.session, intent.policy, None), drafts
     at = max(first.received_at, session.last_human_at)
     reason = session.end_reason
     if session.ended_at is None:

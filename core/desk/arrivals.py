@@ -59,7 +59,9 @@ def bare_of(offer: Offer, event: str, address: Address, at: datetime) -> Arrival
 def arrival_of(offer: Offer, message: Message, identity: str | None) -> Arrival:
     text = storable(message.text)
     handed_on = message.quote is not None and message.quote.forwarded  # somebody else's words command nothing
-    lane, command = (Lane.ORDERED, None) if handed_on else _lane(text, message.kind)
+    lane, command = (
+        (Lane.ORDERED, None) if handed_on else _lane(text, named=message.addressed or message.kind is ChatKind.DIRECT)
+    )
     return Arrival(
         account=offer.account,
         dedupe=message_key(message.address, message.message),
@@ -84,14 +86,14 @@ def nameless(arrival: Arrival) -> Arrival:
     return replace(arrival, identity=None, name="")
 
 
-def _lane(text: str, kind: ChatKind) -> tuple[Lane, str | None]:
-    """An unknown command is named as such in direct chats; in groups it is left to the agent."""
+def _lane(text: str, *, named: bool) -> tuple[Lane, str | None]:
+    """An unknown command is named as such where it is for us by name or place; else it is left to the agent."""
     parsed = parse(text)
     if parsed is None:
         return Lane.ORDERED, None
     if parsed.command is not None:
         return parsed.command.lane, parsed.command.name
-    return (Lane.INSTANT, UNKNOWN) if kind is ChatKind.DIRECT else (Lane.ORDERED, None)
+    return (Lane.INSTANT, UNKNOWN) if named else (Lane.ORDERED, None)
 
 
 def ref_of(row: RowId, arrival: Arrival, now: datetime) -> Ref:

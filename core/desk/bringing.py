@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from core.desk.handing import mib
-from core.people.names import NAME_LIMIT, plain_line, storable
+from core.people.names import NAME_LIMIT, file_name, plain_line, storable
 from core.service.notices import Notices
 from core.store.enclosures import Enclosed, Enclosure, kind_named
 from core.store.entries import Entry, Json
@@ -31,6 +31,10 @@ def _name(name: str) -> str:
 
 def _unbracketed(text: str) -> str:
     return text.replace("[", "(").replace("]", ")")
+
+
+def _file_name(name: str) -> str:
+    return file_name(name.replace("[", "(").replace("]", ")"))
 
 
 def is_empty(row: Waiting) -> bool:
@@ -101,7 +105,7 @@ def _line(file: Enclosure) -> str:
         return ""
     if kind is FileKind.VOICE and file.text is not None:
         return f"[voice] {file.text}"
-    name = _name(file.attachment.name)
+    name = _file_name(file.attachment.name)
     named = f"{kind} {name}" if name else str(kind)
     return f"[{named}: not received]" if file.fault else f"[{named}]"
 
@@ -112,7 +116,7 @@ def faults(row: Waiting, notices: Notices) -> str:
 
 
 def _fault(file: Enclosure, notices: Notices) -> str:
-    name = _name(file.attachment.name) or notices.say("file_nameless")
+    name = _file_name(file.attachment.name) or notices.say("file_nameless")
     return notices.say(file.fault, name=name, limit=mib(file.limit or 0))
 
 

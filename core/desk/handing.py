@@ -16,13 +16,12 @@ from msgspec import Struct
 from config.places import SYSTEM_FOLDERS
 from core.desk.kinds_of_files import kind_of, picture_type
 from core.errors import FileRefused
-from core.people.names import plain_line
+from core.people.names import file_name
 from core.ports import Bot, LimitsUploads
 from core.store.deliveries import SentFile
 from core.store.files import Files
 from core.vocabulary import Address, FileKind
 
-NAME_CHARS, SUFFIX_CHARS = 110, 10
 UNKNOWN = "application/octet-stream"
 MIB = 1024 * 1024
 PIECE_BYTES = MIB
@@ -120,7 +119,7 @@ def _kept(files: Files, stream: BinaryIO, real: Path, limit: int) -> SentFile:
     media_type = picture_type(head) or mimetypes.guess_type(real.name)[0] or UNKNOWN
     if kind_of(media_type) is FileKind.IMAGE and picture_type(head) is None:
         media_type = UNKNOWN
-    name = plain_line(real.stem, NAME_CHARS) + plain_line(real.suffix, SUFFIX_CHARS) or "file"
+    name = file_name(real.name) or "file"
     return SentFile(
         digest=digest, kind=kind_of(media_type), name=name, media_type=media_type, size=incoming.size
     )  # fmt: skip

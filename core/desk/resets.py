@@ -19,6 +19,8 @@ class ResetReason(StrEnum):
     COMMAND = "command"
     IDLE = "idle"
     DAILY = "daily"
+    DAMAGED = "damaged"
+    """Its row can't be read any more."""
 
 
 class Policy(Struct, frozen=True, kw_only=True):

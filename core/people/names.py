@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
+FILE_NAME_BYTES, EXTENSION_CHARS = 200, 16
+"""Of a file's name: file systems take 255 bytes."""
 NAME_LIMIT = 64
 """Characters of a display name that are kept."""
 
@@ -21,6 +23,17 @@ def plain_line(text: str, limit: int) -> str:
         spaced = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in begin)
         begin = "".join(c for c in spaced if unicodedata.category(c) not in ("Cf", "Cs", "Co", "Cn"))
     return " ".join(begin.split())[:limit].rstrip()
+
+
+def file_name(name: str, limit: int = FILE_NAME_BYTES) -> str:
+    """A file's name as one line of at most so many bytes in UTF-8; what is cut is the end of its stem, so that the
+    extension stays. It may be empty."""
+    line = plain_line(name, 8 * limit)
+    stem, dot, ending = line.rpartition(".")
+    suffix = dot + ending if stem and 0 < len(ending) <= EXTENSION_CHARS and " " not in ending else ""
+    room = limit - len(suffix.encode())
+    kept = line.removesuffix(suffix).encode()[:room].decode(errors="ignore")
+    return f"{kept.rstrip()}{suffix}"
 
 
 def storable(text: str) -> str:

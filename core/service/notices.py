@@ -13,6 +13,7 @@ ENGLISH = {
     # sessions
     "reset_idle": "New conversation: the last one rested for {age}. /resume brings it back.",
     "reset_daily": "New conversation: a new day began. /resume brings the last one back.",
+    "reset_damaged": "New conversation: I can't read the last one any more; whoever runs me has to look at it.",
     "reset_command": "New conversation. /resume brings the last one back.",
     "reset_first": "This is already a new conversation.",
     "closed_waiting": "{count} waiting message(|s) (was|were) dropped.",

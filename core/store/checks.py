@@ -80,7 +80,19 @@ _WORDS = {
     },
 }
 """Where the databases say the same thing differently."""
-_PIECED = ("session_id", "e.session_id", "c.session_id", "s.id", "c.id", "t.id", "i.id", "d.id", "id", "x.rowid")
+_PIECED = (
+    "x.id",
+    "session_id",
+    "e.session_id",
+    "c.session_id",
+    "s.id",
+    "c.id",
+    "t.id",
+    "i.id",
+    "d.id",
+    "id",
+    "x.rowid",
+)
 
 
 def _rule(words: str) -> Sql:
@@ -214,12 +226,18 @@ def _look(tx: Tx, table: str, rules: Sequence[Rule], after: Value) -> _Piece:
         return _Piece([Finding(rule=rule.name, subject=row.text("subject")) for rule, row in found], None, 0, 0)
     rows, weight, upto = 0, 0, None
     for row in tx.all(_NEXT[table], after=after):
-        rows, weight, upto = rows + 1, weight + row.integer("weight"), row.value("id")
+        rows, weight, upto = rows + 1, weight + _weight(row), row.value("id")
         if weight > ROWS:
             break
     broken = [(rule, row) for rule in rules for row in _broken(tx, rule, after, upto)]
     findings = [Finding(rule=rule.name, subject=row.text("subject")) for rule, row in broken]
     return _Piece(findings, upto, rows, weight)
+
+
+def _weight(row: Row) -> int:
+    """0 for one that is damaged, which a rule finds."""
+    weight = row.value("weight")
+    return weight if isinstance(weight, int) else 0
 
 
 def _missing(files: Files, page: Sequence[Row]) -> Iterator[Finding]:

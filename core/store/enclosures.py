@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from core.people.names import plain_line, storable
+from core.people.names import file_name, plain_line, storable
 from core.store.entries import Json
 from core.store.files import Digest
 from core.vocabulary import Attachment, FileKind, Message, Quote
 
-NAME_CHARS = 120
-"""Of a file's name or type that are kept."""
+TYPE_CHARS = 120
+"""Of a file's type that are kept."""
 
 
 class Enclosure(Struct, frozen=True, kw_only=True):
@@ -61,8 +61,8 @@ def enclosed_of(message: Message) -> Enclosed:
 def _clean(file: Attachment) -> Attachment:
     """With what every database takes, and a name of one line."""
     return replace(
-        file, ref=storable(file.ref), name=plain_line(storable(file.name), NAME_CHARS),
-        media_type=plain_line(storable(file.media_type), NAME_CHARS),
+        file, ref=storable(file.ref), name=file_name(storable(file.name)),
+        media_type=plain_line(storable(file.media_type), TYPE_CHARS),
     )  # fmt: skip
 
 

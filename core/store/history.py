@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from core.people.names import NAME_LIMIT, plain_line
+from core.people.names import file_name
 from core.store.entries import Entry, Json, Kind
 
 CLOSED_BY_KILL = "Interrupted: Frontdesk was stopped before this call's result was known."
@@ -132,7 +132,7 @@ def _is_mark(line: str) -> bool:
 def _content(file: Json) -> str:
     match file:
         case {"kind": "file", "is": "file", "name": str(name), "text": str(text)}:
-            shown = plain_line(name.replace("[", "(").replace("]", ")"), NAME_LIMIT) or "the file"
+            shown = file_name(name.replace("[", "(").replace("]", ")")) or "the file"
             return f"\n\n[content of {shown}]\n{without_marks(text)}\n[end of {shown}]"
         case _:
             return ""

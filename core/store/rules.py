@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from sqlalchemy import BigInteger, Integer, Table
 
 from core.store.search import BEGUN, CURSOR, PIECES
+from core.store.tables import metadata
 
 SESSIONS, TURNS, CONVERSATIONS, INBOX, DELIVERIES, INDEX = (
     "sessions", "turns", "conversations", "inbox", "deliveries", "entries_search",
@@ -21,6 +23,7 @@ WORK = "A turn is not in the state that the rest of the store takes it to be in.
 FATES = "What became of a message is not said, or said twice; it may be answered again or never."
 OUTBOX = "A reply may be sent again, or not at all."
 SEARCH = "Searching may miss what people said."
+VALUES = "A row can't be read, since something else wrote to it; what it belongs to can't go on."
 DATABASE = "The database itself is damaged or was changed by something else."
 
 _LOOK = "`frontdesk explain` on the id shows what is known; a backup from before has it right (`frontdesk db restore`)."
@@ -31,6 +34,7 @@ ADVICE = {
     FATES: _LOOK,
     OUTBOX: _LOOK,
     SEARCH: "Transcripts are not affected. Restore a backup from before if you rely on searching.",
+    VALUES: "Restore a backup from before. The chat of a session that can't be read gets a new one by itself.",
     DATABASE: "Stop the desk and restore the last good backup (`frontdesk db restore FILE`); look at the disk.",
 }
 
@@ -45,7 +49,18 @@ class Rule(Struct, frozen=True, kw_only=True):
     dialect: str | None = None
 
 
+def _numbers(table: Table) -> Rule:
+    """SQLite keeps a text in a column of numbers if it is none."""
+    columns = [column.name for column in table.columns if isinstance(column.type, BigInteger | Integer)]
+    odd = " OR ".join(f"typeof(x.{name}) NOT IN ('integer', 'null')" for name in columns)
+    return Rule(
+        name=f"numbers and times of {table.name} are numbers", over=table.name, means=VALUES, dialect="sqlite",
+        words=f"SELECT '{table.name} ' || x.id AS subject FROM {table.name} x WHERE PIECE(x.id) AND ({odd})",  # noqa: S608  # names of ours
+    )  # fmt: skip
+
+
 RULES = (
+    *(_numbers(metadata.tables[name]) for name in (SESSIONS, TURNS, CONVERSATIONS, INBOX, DELIVERIES)),
     Rule(name="the seqs of a session count from 1 without a gap", over=SESSIONS, means=COUNTERS, words="""
         SELECT 'sessions ' || session_id AS subject FROM entries WHERE PIECE(session_id) GROUP BY session_id
         HAVING min(seq) <> 1 OR max(seq) <> count(*)

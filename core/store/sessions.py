@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
+import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import and_, func, or_, select, update
 
+from core.errors import ValueDamaged
 from core.people.names import plain_line
 from core.store.conversations import ConversationId, SessionId
 from core.store.sql import Row, Sql, Tx, count, insert, integer, text, to_us
 from core.store.tables import conversations, participants, sessions
 from core.vocabulary import BotName, ChatKind
+
+log = structlog.get_logger("frontdesk.store")
 
 TITLE_LIMIT = 120
 """Characters of a title."""
@@ -127,6 +131,22 @@ _STILL_OLD = Sql(select(_s.id).where(_s.id == text("id"), _s.touched_at < intege
 
 
 def _from_row(row: Row) -> Session:
+    try:
+        return _read(row)
+    except ValueDamaged as fault:
+        raise ValueDamaged(f"session {row.text('id')}: {fault}") from None
+
+
+def _readable(rows: Iterable[Row]) -> Iterator[Session]:
+    """Without those that are damaged, so that one of them hides no other."""
+    for row in rows:
+        try:
+            yield _read(row)
+        except ValueDamaged as fault:
+            log.warning("session_not_readable", session=row.text("id"), why=str(fault))
+
+
+def _read(row: Row) -> Session:
     reason, parent = row.text_or_none("reset_reason"), row.text_or_none("parent_id")
     reset = None
     if reason is not None and parent is not None:
@@ -183,6 +203,11 @@ def get(tx: Tx, session: SessionId) -> Session:
     if found is None:
         raise LookupError(f"no session {session}")
     return found
+
+
+def sound(tx: Tx, session: SessionId) -> Session | None:
+    """None where its row is damaged."""
+    return next(_readable([row] if (row := tx.one(_GET, id=session)) is not None else []), None)
 
 
 def find(tx: Tx, session: str) -> Session | None:
@@ -248,16 +273,17 @@ def due(tx: Tx, at: datetime, most: int) -> list[tuple[ConversationId, SessionId
 
 def open_after(tx: Tx, after: str, most: int) -> list[Session]:
     """Sessions that have not ended, in order of id, for chores that go through all of them in pieces."""
-    return [_from_row(row) for row in tx.all(_OPEN, after=after, most=most)]
+    return list(_readable(tx.all(_OPEN, after=after, most=most)))
 
 
 def latest(tx: Tx, most: int) -> list[Session]:
-    return [_from_row(row) for row in tx.all(_LATEST, most=most)]
+    """Those that can be read."""
+    return list(_readable(tx.all(_LATEST, most=most)))
 
 
 def of_person(tx: Tx, conversation: ConversationId | None, identity: str, most: int) -> Sequence[Session]:
     """The sessions that this identity took part in, in any conversation, latest first."""
-    return [_from_row(row) for row in tx.all(_OF_PERSON, identity=identity, most=most)]
+    return list(_readable(tx.all(_OF_PERSON, identity=identity, most=most)))
 
 
 def current_elsewhere(tx: Tx, session: SessionId, but: ConversationId) -> ConversationId | None:

@@ -15,6 +15,7 @@ from sqlalchemy import BigInteger, BindParameter, Integer, Table, Text, bindpara
 from sqlalchemy.sql.elements import ClauseElement
 
 from core.clock import EPOCH
+from core.errors import ValueDamaged
 from core.store.dialects import dialect as dialect_named
 from core.store.dialects import insert_into
 
@@ -60,21 +61,26 @@ class Row:
         return cast("str | None", self._values[self._columns[name]])
 
     def integer(self, name: str) -> int:
-        return cast("int", self._values[self._columns[name]])
+        value = self._values[self._columns[name]]
+        if value is None or isinstance(value, str | bytes):
+            raise ValueDamaged(f"{name} is no number")
+        return cast("int", value)
 
     def integer_or_none(self, name: str) -> int | None:
-        return cast("int | None", self._values[self._columns[name]])
+        return None if self._values[self._columns[name]] is None else self.integer(name)
 
     def value(self, name: str) -> Value:
         """Whatever it is."""
         return self._values[self._columns[name]]
 
     def time(self, name: str) -> datetime:
-        return from_us(self.integer(name))
+        try:
+            return from_us(self.integer(name))
+        except OverflowError:
+            raise ValueDamaged(f"{name} is no time") from None
 
     def time_or_none(self, name: str) -> datetime | None:
-        us = self.integer_or_none(name)
-        return None if us is None else from_us(us)
+        return None if self._values[self._columns[name]] is None else self.time(name)
 
 
 class Sql:

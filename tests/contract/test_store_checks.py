@@ -98,6 +98,16 @@ _BREAK = {
 }
 _BREAK_ON = {
     "sqlite": {
+        **{
+            f"numbers and times of {table} are numbers": f"UPDATE {table} SET {column} = 'soon'"
+            for table, column in {
+                "sessions": "touched_at",
+                "turns": "opened_at",
+                "conversations": "generation",
+                "inbox": "received_at",
+                "deliveries": "created_at",
+            }.items()
+        },  # fmt: skip
         "an entry before the search cursor is in the index": "DELETE FROM entries_search WHERE rowid = 1024",
         "what is in the search index is of an entry that the cursor has passed": (
             "INSERT INTO entries_search (rowid, text) VALUES (99328, 'nobody said it')"

@@ -8,6 +8,8 @@ import pytest
 
 from core.desk.porter import FETCH_S
 from core.errors import BotError
+from core.people.names import FILE_NAME_BYTES, file_name
+from core.store.history import render
 from core.vocabulary import Quote
 from tests.flow.conftest import Furnish
 from tests.flow.files import (
@@ -111,7 +113,7 @@ async def test_names_stay_names(filing: House, name: str) -> None:
     assert said == "look"
     assert line.startswith("[image ")
     assert line.index("]") == len(line) - 1
-    assert len(line) < 80
+    assert len(line.encode()) <= len("[image ]") + FILE_NAME_BYTES
     assert "\u202e" not in line
     assert [path.name for path in on_disk(filing)] == [digest_of(png())]
     assert filing.seen() == [f"re: {text}"]
@@ -240,3 +242,15 @@ async def test_what_trickles_is_given_up(filing: House) -> None:
     assert filing.stage.texts == ["read\n[file slow.txt: not received]"]
     assert on_disk(filing) == []
     assert bot_of(filing).open_fetches == 0
+
+
+@pytest.mark.parametrize("stem", ["字" * 140, "a" * 300, "🦊" * 100])
+async def test_t02_a_text_file_with_a_long_name_is_read(filing: House, stem: str) -> None:
+    bot_of(filing).holds("f", b"what it says")
+    await bring(filing, "read it", file("f", name=f"{stem}.md", media_type="application/octet-stream"))
+    [said] = filing.stage.texts
+    name = file_name(f"{stem}.md")
+    assert name.endswith(".md")
+    assert said == f"read it\n[file {name}]"
+    [entry] = [entry for entry in await filing.log() if entry.kind == "user"]
+    assert render(entry).endswith(f"[content of {name}]\nwhat it says\n[end of {name}]")

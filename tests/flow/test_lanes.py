@@ -241,9 +241,10 @@ async def test_commands_are_never_coalesced_even_when_they_become_messages(house
     assert house.stage.texts == ["slow", "a", "b", "c"]
 
 
-async def test_an_unknown_command_is_left_to_the_agent_in_groups(house: House) -> None:
+async def test_t07_an_unknown_command_for_us_is_told_as_one_in_groups_too(house: House) -> None:
     await house.say_in_group("/nonsense here")
-    assert house.stage.texts == ["/nonsense here"]
+    assert house.stage.texts == []
+    assert house.seen(GROUP) == [Notices("en").say("command_unknown", name="nonsense")]
 
 
 @pytest.mark.parametrize("command", ["/stop", "/reset", "/undo", "/clear", "/retry", "/resume 1"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -20,12 +21,22 @@ from tests.models.conftest import ModelHouse
 from tests.models.test_tools_optional import settings_of
 
 PROGRAM = """
-import sys
-from fastmcp import FastMCP
-server = FastMCP("named")
-for name in sys.argv[2:]:
-    server.tool(lambda name=name: f"{sys.argv[1]} {name}", name=name)
-server.run(show_banner=False)
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    params = asked.get("params") or {}
+    match asked.get("method"):
+        case "initialize":
+            info = {"name": "named", "version": "1"}
+            result = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": info}
+        case "tools/list":
+            result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in sys.argv[2:]]}
+        case "tools/call":
+            result = {"content": [{"type": "text", "text": f"{sys.argv[1]} {params['name']}"}]}
+        case _:
+            result = {}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 """
 NAMES = st.text(st.sampled_from("ab._-/ é"), min_size=1, max_size=70)
 
@@ -72,7 +83,10 @@ async def use_search(house: House, server: ModelServer) -> str:
     return server.requests[-1].tool_results[-1]
 
 
-async def test_r02_the_probe_says_which_names_were_changed(server: ModelServer) -> None:
+async def test_r02_the_probe_says_which_names_were_changed(
+    server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "PATIENCE_S", 120.0)
     agent = settings_of(server, mcp=tuple(McpSettings.model_validate(one, strict=False) for one in CLASHING))
     findings = await models.look_at_tools([agent])
     assert [finding.state for finding in findings] == ["ok"] * 4

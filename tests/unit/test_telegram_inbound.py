@@ -294,3 +294,53 @@ def test_who_we_are_is_read_from_get_me() -> None:
     assert account(bot, {"id": 42, "username": "MyBot", "is_bot": True}) == US
     answers: list[Inbound | object] = [None, True, [], {}, {"id": "42", "username": "x"}, {"id": 42}]
     assert [account(bot, told) for told in answers] == [None] * len(answers)
+
+
+def link(offset: int, length: int, url: str = "https://example.org/a") -> Json:
+    return span("text_link", offset, length, url=url)
+
+
+@pytest.mark.parametrize(
+    ("text", "entities", "read_as"),
+    [
+        ("see here now", [link(4, 4)], "see here (https://example.org/a) now"),
+        ("\N{FOX FACE} see here", [link(7, 4)], "\N{FOX FACE} see here (https://example.org/a)"),
+        ("a b", [link(0, 1, "https://x.org"), link(2, 1)], "a (https://x.org) b (https://example.org/a)"),
+        ("bold", [link(0, 4), span("bold", 0, 4)], "bold (https://example.org/a)"),
+        ("https://example.org/a", [link(0, 21)], "https://example.org/a"),
+        ("short", [link(3, 40)], "short"),
+        ("short", [{"type": "text_link", "offset": 0, "length": 5}], "short"),
+        ("/note see here", [span("bot_command", 0, 5), link(10, 4)], "/note see here (https://example.org/a)"),
+    ],
+)
+def test_r04_words_that_lead_somewhere_say_where(text: str, entities: list[Json], read_as: str) -> None:
+    assert message_of(update(text=text, entities=entities)).text == read_as
+    assert message_of(in_group(text, *entities)).text == read_as
+    assert (
+        message_of(
+            update(
+                text=...,
+                photo=[{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}],
+                caption=text,
+                caption_entities=entities,
+            )
+        ).text
+        == read_as
+    )
+
+
+def test_r04_a_link_behind_our_name_says_where() -> None:
+    message = message_of(in_group("@mybot see here", span("mention", 0, 6), link(11, 4)))
+    assert (message.addressed, message.text) == (True, "see here (https://example.org/a)")
+
+
+def test_r04_links_in_what_is_quoted_and_forwarded_say_where() -> None:
+    said = {"message_id": 4, "from": {"id": 8}, "text": "see here", "entities": [link(4, 4)]}
+    quoted = message_of(update(reply_to_message=said)).quote
+    assert quoted is not None
+    assert quoted.text == "see here (https://example.org/a)"
+    chosen = message_of(update(reply_to_message=said, quote={"text": "here", "position": 4, "entities": [link(0, 4)]}))
+    assert chosen.quote is not None
+    assert chosen.quote.text == "here (https://example.org/a)"
+    origin = {"type": "hidden_user", "sender_user_name": "Bob", "date": 1}
+    assert message_of(update(text="see here", entities=[link(4, 4)], forward_origin=origin)).text.endswith("/a)")

@@ -56,7 +56,7 @@ class Case(Struct, frozen=True, kw_only=True):
     reach: Reach = Reach.ALL
 
     def session(self, tx: Tx) -> Session | None:
-        return sessions.get(tx, self.conversation.session) if self.conversation.session is not None else None
+        return sessions.sound(tx, self.conversation.session) if self.conversation.session is not None else None
 
 
 class Effect(Struct, frozen=True, kw_only=True):

@@ -43,7 +43,7 @@ class Question(Struct, frozen=True, kw_only=True):
         conversation = self.conversation(tx)
         if conversation is None or conversation.session is None:
             return None
-        return sessions.get(tx, conversation.session)
+        return sessions.sound(tx, conversation.session)
 
 
 def help_(tx: Tx, question: Question) -> str:

@@ -99,6 +99,7 @@ _ENDS = {
     "idle": "it had rested for too long",
     "daily": "the daily hour had passed",
     "resumed_away": "another session was resumed in its place",
+    "damaged": "it could not be read any more; `frontdesk db verify` says more",
     "forgotten": "its person asked to be forgotten",
     "deleted": "whoever runs the desk deleted it",
 }
