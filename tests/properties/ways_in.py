@@ -1,48 +1,44 @@
-"""The bots' ways in as in a daemon, from what a platform hands over to the desk.
-
-Telegram's is the whole bot on the test server of its driver. Those of Discord and Slack have a platform behind them
-that knows little and agrees to everything: they ask it about what an event names, and a test server knows nothing of
-what was made up, so that of most events no more than the refusal would be tried. Nor does Discord's gateway tell when
-a client has done with an event.
-"""
+"""The bots' ways in as in a daemon, from what a platform hands over to the desk: whole bots on the test servers of their
+drivers. A server knows the few people and places that the generated events name, and refuses what else they name, as a
+platform does. What it records of that is no fault of the bot's: no more than the events' fates are looked at."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from bots.discord.bot import DiscordBot
+from bots.slack.bot import SlackBot
+from bots.telegram.bot import TelegramBot
+from core.vocabulary import BotName
+from tests.clock import PATIENCE_S
+from tests.drivers import discord as discord_driver
+from tests.drivers import slack as slack_driver
+from tests.drivers import telegram as telegram_driver
+from tests.fakes.discord import DiscordServer, GatewayRules
+from tests.fakes.slack import SlackServer
+from tests.fakes.telegram import TelegramServer
+from tests.flow.house import House
+from tests.properties import discord_events, slack_payloads, telegram_updates
+from tests.properties.discord_team import Team
+
 from collections.abc import Coroutine
-from typing import Any, Final, Protocol, TypeVar
-
+from typing import TypeVar
 import aiohttp
-
-from bots.discord import inbound as discord
-from bots.discord.http import Http
-from bots.discord.inquiries import Inquiries
-from bots.discord.intake import Intake as DiscordIntake
-from bots.discord.kept import Kept
-from bots.discord.places import Places
-from bots.discord.replies import Replies
-from bots.discord.threads import Threads
-from bots.discord.voice import Voice
 from bots.slack.http import Door
 from bots.slack.inbound import Account as SlackAccount
 from bots.slack.line import PATIENCE, Line
 from bots.slack.listening import Listener
-from bots.telegram.bot import TelegramBot
-from config.bots import DiscordSettings, SlackSettings
-from core.backoff import Backoff
-from core.errors import Rejected
+from config.bots import SlackSettings
 from core.fields import Json
-from core.vocabulary import BotName
-from tests.drivers.telegram import settings_for
-from tests.fakes.telegram import TelegramServer
-from tests.flow.house import House
-from tests.properties import discord_events, slack_payloads, telegram_updates
-
 T = TypeVar("T")
-
 NAME: Final = BotName("main")
 SECRET: Final = "AAFrontdesk-loopback_test-token-000000"
+_TRIES: Final = 20
+_PACE_S: Final = 2.0
+"""Of the desk's clock: a bot of Discord makes some forty calls within a second, and waits then."""
 _numbers = itertools.count(10**6)
 
 
@@ -70,7 +66,7 @@ class TelegramWay:
 
     async def open(self) -> None:
         await self._server.__aenter__()
-        made = settings_for(self._server, name=NAME)
+        made = telegram_driver.settings_for(self._server, name=NAME)
         bot = TelegramBot(NAME, settings=made, clock=self._house.clock, random=self._house.random)
         self._running = asyncio.create_task(bot.run(self._house.desk))
 
@@ -89,51 +85,88 @@ class TelegramWay:
 
 
 class DiscordWay:
-    """Events are (name, data); a form's data holds the message that it is about."""
+    """Events are (name, data); a form's data holds the message that it is about.
+
+    Discord's gateway does not tell when a client has done with an event. The bot takes events in order, so that all
+    before it were taken once it has answered somebody who types into a command.
+    """
 
     def __init__(self, house: House) -> None:
-        us = discord.Us(bot=NAME, id=discord_events.US, name="Desk", application=discord_events.APPLICATION)
-        settings = DiscordSettings.model_validate({"name": "main", "token": "x"}, strict=False)
-        places = Places()
-        places.note("GUILD_CREATE", discord_events.GUILD)
-        self._line = _Discord(settings, house.clock)
-        replies = Replies(self._line, us.application, Kept(house.desk, NAME), house.clock)
-        threads = Threads(self._line, places, each_question=False)
-        inquiries = Inquiries(self._line, places, replies, threads, {one.name: one for one in house.desk.commands})
-        voice = Voice(NAME, house.desk.health)
-        self._intake = DiscordIntake(us, house.desk, inquiries, voice, Backoff(house.clock, house.random))
-        self._running = asyncio.create_task(self._intake.run())
+        self._house = house
+        ids = (int(discord_events.US), int(discord_events.APPLICATION))
+        rules = GatewayRules(identify_every_s=0.0)
+        self._server = DiscordServer(limits=None, clock=house.clock, gateway=rules, ids=ids)
+        self._team = Team(self._server)
+        self._calm = _Calm(house, self._server.platform.journal.calls)
+        self._is_taken = False
 
     async def open(self) -> None:
-        pass
+        await self._server.__aenter__()
+        made = discord_driver.settings_for(self._server, name=NAME)
+        bot = DiscordBot(NAME, settings=made, clock=self._house.clock, random=self._house.random)
+        self._running = asyncio.create_task(bot.run(self._house.desk))
+        await self._server.until(lambda: self._running.done() or bool(self._server.commands()))
+        await self.taken()
 
     def hear(self, event: Any) -> None:
         what, data = event if isinstance(event, list) and len(event) == 2 else ("", event)
         _number(data, "id")
-        if isinstance(data, dict):
-            self._line.about = data.get("about")
-        self._intake.hear(what if isinstance(what, str) else "", data)
+        if what == "INTERACTION_CREATE":
+            self._team.used(data)
+        self._server.raw_event(what if isinstance(what, str) else "", data)
+        self._is_taken = False
 
     async def taken(self) -> None:
-        await _still(self._running)
+        if self._is_taken:
+            await self._calm.comes()
+            await _still(self._running)
+            return
+        for _ in range(_TRIES):
+            looked = self._team.look()
+            await self._server.until(lambda: self._running.done() or self._server.connected())
+            await self._calm.comes()
+            await _still(self._running)
+            if looked.acknowledged:
+                self._server.clear_faults()
+                self._is_taken = True
+                return
+            await self._house.clock.advance(_PACE_S)
+        raise AssertionError("the bot takes no events any more")
 
     async def close(self) -> None:
         await _ended(self._running)
-        await self._line.close()
+        await self._server.__aexit__(None, None, None)
 
 
-class _Discord(Http):
-    """`about`: whatever message is asked for."""
+class _Calls(Protocol):
+    """Of a test server's record; they are replaced as they are answered."""
 
-    about: object = None
+    @property
+    def status(self) -> int | None: ...
 
-    async def call(self, method: str, path: str, body: object = None, **parameters: str) -> Any:
-        if path == "/channels/{channel_id}" or (method == "GET" and self.about is None):
-            raise Rejected("unknown")
-        return self.about if method == "GET" else {}
 
-    async def whisper(self, method: str, path: str, payload: object, files: object = ()) -> Any:
-        return {}
+class _Calm:
+    """Nothing moves, neither in the desk nor between a bot and its test server, which run on one loop."""
+
+    def __init__(self, house: House, calls: Sequence[_Calls]) -> None:
+        self._house = house
+        self._calls = calls
+        self._answered = 0
+        """How many of the first calls were."""
+
+    async def comes(self) -> None:
+        """On return all calls were answered, and no call came since."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                count, all_answered = len(self._calls), self._are_answered()
+                await self._house.idle()
+                if all_answered and len(self._calls) == count:
+                    return
+
+    def _are_answered(self) -> bool:
+        while self._answered < len(self._calls) and self._calls[self._answered].status is not None:
+            self._answered += 1
+        return self._answered == len(self._calls)
 
 
 class SlackWay:
