@@ -19,26 +19,19 @@ from tests.drivers import slack as slack_driver
 from tests.drivers import telegram as telegram_driver
 from tests.fakes.discord import DiscordServer, GatewayRules
 from tests.fakes.slack import SlackServer
+from tests.fakes.slack.delivery import Kind
 from tests.fakes.telegram import TelegramServer
 from tests.flow.house import House
 from tests.properties import discord_events, slack_payloads, telegram_updates
 from tests.properties.discord_team import Team
+from tests.properties.slack_workspace import Workspace
 
-from collections.abc import Coroutine
-from typing import TypeVar
-import aiohttp
-from bots.slack.http import Door
-from bots.slack.inbound import Account as SlackAccount
-from bots.slack.line import PATIENCE, Line
-from bots.slack.listening import Listener
-from config.bots import SlackSettings
-from core.fields import Json
-T = TypeVar("T")
 NAME: Final = BotName("main")
 SECRET: Final = "AAFrontdesk-loopback_test-token-000000"
 _TRIES: Final = 20
 _PACE_S: Final = 2.0
 """Of the desk's clock: a bot of Discord makes some forty calls within a second, and waits then."""
+_KINDS: Final[dict[str, Kind]] = {"event": "events_api", "command": "slash_commands", "interaction": "interactive"}
 _numbers = itertools.count(10**6)
 
 
@@ -138,8 +131,52 @@ class DiscordWay:
         await self._server.__aexit__(None, None, None)
 
 
-class _Calls(Protocol):
-    """Of a test server's record; they are replaced as they are answered."""
+class SlackWay:
+    """Payloads are (kind, payload); Slack brings objects alone. What is another workspace's is not acknowledged."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._server = SlackServer(limits=None, clock=house.clock, retries_s=())
+        self._workspace = Workspace(self._server)
+        self._calm = _Calm(house, self._server.platform.journal.calls)
+
+    async def open(self) -> None:
+        await self._server.__aenter__()
+        made = slack_driver.settings_for(self._server, name=NAME, catch_up=0)
+        bot = SlackBot(NAME, settings=made, clock=self._house.clock, random=self._house.random)
+        self._running = asyncio.create_task(bot.run(self._house.desk))
+        await self._server.until(lambda: self._running.done() or self._server.connected(2))
+        await self.taken()
+
+    def hear(self, event: Any) -> None:
+        kind, payload = event if isinstance(event, list) and len(event) == 2 else ("event", event)
+        if not isinstance(payload, dict):
+            return
+        if payload.get("event_id") == slack_payloads.NEW:
+            payload["event_id"] = f"Ev{next(_numbers)}"
+        if isinstance(payload.get("event"), dict):
+            self._workspace.said(payload["event"])
+        self._workspace.used(payload)
+        self._server.raw(_KINDS.get(str(kind), "events_api"), payload)
+
+    async def taken(self) -> None:
+        await self._server.until(lambda: self._running.done() or self._are_sent())
+        await self._calm.comes()
+        await _still(self._running)
+
+    def _are_sent(self) -> bool:
+        return all(one.attempts for one in self._server.platform.courier.deliveries[-1:])
+
+    async def close(self) -> None:
+        await _ended(self._running)
+        await self._server.__aexit__(None, None, None)
+
+
+class _Call(Protocol):
+    """Of a test server's record, where it is replaced once it is answered."""
+
+    @property
+    def method(self) -> str: ...
 
     @property
     def status(self) -> int | None: ...
@@ -148,7 +185,7 @@ class _Calls(Protocol):
 class _Calm:
     """Nothing moves, neither in the desk nor between a bot and its test server, which run on one loop."""
 
-    def __init__(self, house: House, calls: Sequence[_Calls]) -> None:
+    def __init__(self, house: House, calls: Sequence[_Call]) -> None:
         self._house = house
         self._calls = calls
         self._answered = 0
@@ -164,87 +201,14 @@ class _Calm:
                     return
 
     def _are_answered(self) -> bool:
-        while self._answered < len(self._calls) and self._calls[self._answered].status is not None:
+        while self._answered < len(self._calls) and _is_answered(self._calls[self._answered]):
             self._answered += 1
         return self._answered == len(self._calls)
 
 
-class SlackWay:
-    """Events are (kind of envelope, payload)."""
-
-    def __init__(self, house: House) -> None:
-        us = SlackAccount(
-            bot=NAME, team=slack_payloads.TEAM, user=slack_payloads.US, bot_id=slack_payloads.BOT, name="desk",
-            app=slack_payloads.APP,
-        )  # fmt: skip
-        told = {"name": "main", "bot_token": "xoxb-1", "signing_secret": "x", "mode": "http", "catch_up": 0}
-        settings = SlackSettings.model_validate(told, strict=False)
-        self._session = aiohttp.ClientSession()
-        line = _Slack(settings, self._session, house.clock, PATIENCE)
-        self._listener = _Listener(settings, line, house.desk, house.random, us)
-        self._running = asyncio.create_task(self._listener.listen(Door("x", house.clock)))
-
-    async def open(self) -> None:
-        pass
-
-    def hear(self, event: Any) -> None:
-        _, payload = event if isinstance(event, list) and len(event) == 2 else ("event", event)
-        if not isinstance(payload, dict):
-            return
-        if payload.get("event_id") == slack_payloads.NEW:
-            payload["event_id"] = f"Ev{next(_numbers)}"
-        self._listener.spawn(self._listener.take(payload))
-
-    async def taken(self) -> None:
-        await _still(self._running)
-        if self._listener.faults:
-            raise self._listener.faults[0]
-
-    async def close(self) -> None:
-        await _ended(self._running)
-        await self._session.close()
-
-
-class _Listener(Listener):
-    """Knows what became of the tasks that nobody waits for."""
-
-    def __init__(self, *parts: Any) -> None:
-        super().__init__(*parts)
-        self.faults: list[BaseException] = []
-
-    def spawn(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
-        task = super().spawn(work)
-        task.add_done_callback(self._look_at)
-        return task
-
-    def failed(self, error: Exception) -> None:
-        self.faults.append(error)
-
-    def _look_at(self, task: asyncio.Task[Any]) -> None:
-        if not task.cancelled() and (fault := task.exception()) is not None:
-            self.faults.append(fault)
-
-
-class _Slack(Line):
-    async def call(self, method: str, arguments: Json, *, telling: bool = True) -> dict[str, Any]:
-        user = str(arguments.get("user") or arguments.get("users") or "")
-        match method:
-            case "auth.test":
-                return {"team_id": slack_payloads.TEAM, "user_id": slack_payloads.US, "bot_id": slack_payloads.BOT}
-            case "users.info":
-                return {"user": {"id": user, "name": f"n{user}", "team_id": slack_payloads.TEAM}}
-            case "conversations.open" if user.startswith("U"):
-                return {"channel": {"id": f"D{user[1:]}"}}
-            case "conversations.replies":
-                said = {"type": "message", "text": "hello", "ts": "1700000000.000001"}
-                return {"messages": [{**said, "user": user} for user in slack_payloads.PEOPLE]}
-            case "files.info":
-                return {"file": {"id": arguments.get("file"), "name": "a.png", "mimetype": "image/png", "size": 9}}
-            case _:
-                return {}
-
-    async def post(self, url: str, body: Json) -> None:
-        pass
+def _is_answered(call: _Call) -> bool:
+    """What Slack is told with an acknowledgement is no call."""
+    return call.status is not None or call.method == "ack"
 
 
 async def _still(running: asyncio.Task[None]) -> None:
