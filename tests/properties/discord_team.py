@@ -7,7 +7,7 @@ from typing import Any, Final
 from tests.fakes.discord import DiscordServer, Interaction, Message
 from tests.fakes.discord import permissions as may
 from tests.fakes.discord.interaction_state import COMPONENT
-from tests.fakes.discord.model import DM, Channel, Role, User, Version
+from tests.fakes.discord.model import DM, Channel, Role, User, Version, objects
 from tests.fakes.discord.platform import GuildState, Member, Room, ThreadState
 from tests.properties.discord_events import GUILD, PLACES, US
 
@@ -62,7 +62,7 @@ class Team:
 
     def look(self) -> Interaction:
         """Somebody types into a command in their direct chat."""
-        [argument] = next(one["options"] for one in self._server.commands() if one["name"] == "resume")
+        [argument] = next(objects(one["options"]) for one in self._server.commands() if one["name"] == "resume")
         return self._server.autocomplete(
             self._platform.users[7], Channel(id=7, type=DM), "resume", str(argument["name"]), ""
         )

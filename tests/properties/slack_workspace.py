@@ -6,12 +6,14 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from tests.fakes.slack import Channel, JsonObject, Message, Person, SlackServer, Team, Version
+from tests.fakes.slack import Channel, File, JsonObject, Message, Person, SlackServer, Team, Version
 from tests.fakes.slack.model import ChannelKind
 from tests.fakes.slack.records import ResponseUrl, Room, Trigger
 from tests.properties.slack_payloads import APP, BOT, PEOPLE, PLACES, TEAM, US
 
 _KINDS: Final[dict[str, ChannelKind]] = {"D": "im", "C": "channel", "G": "group"}
+_FILE: Final = "F6"
+"""That is asked for."""
 _MADE_UP: Final = "https://x"
 _TS: Final = re.compile(r"\d{10}\.\d{6}", re.ASCII)
 
@@ -26,6 +28,9 @@ class Workspace:
         self._install()
         for user in (*PEOPLE, "USLACKBOT"):
             platform.people[user] = Person(id=user, team_id=TEAM, name=f"n{user}", real_name="")
+        platform.files[_FILE] = File(
+            id=_FILE, team_id=TEAM, user_id=PEOPLE[0], name="a.png", title="a", mimetype="image/png", content=bytes(9)
+        )
         for place in PLACES:
             kind = _KINDS[place[0]]
             members = {f"U{place[1:]}", US} if kind == "im" else {*PEOPLE, US}
@@ -42,8 +47,8 @@ class Workspace:
         self._server.bot = bot
 
     def said(self, event: JsonObject) -> None:
-        """If something sound was said in a thread, people have spoken there before."""
-        place, root = event.get("channel"), event.get("thread_ts")
+        """If something sound was said, people speak in its thread."""
+        place, root = event.get("channel"), event.get("thread_ts", event.get("ts"))
         if place in PLACES and isinstance(root, str) and _TS.fullmatch(root):
             room = self._platform.rooms[str(place)]
             if root not in room.messages:
@@ -69,3 +74,8 @@ class Workspace:
                 url = ResponseUrl(app_id=APP, team_id=TEAM, channel_id=place, user_id=user, at=at)
                 self._platform.response_urls[secret] = url
             payload["response_url"] = f"{self._platform.url}/hooks/{secret}"
+
+
+def is_named_by(payload: JsonObject) -> bool:
+    """Whether the payload says that it is for this workspace."""
+    return payload.get("team_id") == TEAM or ("team_id" not in payload and payload.get("team") == {"id": TEAM})

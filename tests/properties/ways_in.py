@@ -1,6 +1,9 @@
-"""The bots' ways in as in a daemon, from what a platform hands over to the desk: whole bots on the test servers of their
-drivers. A server knows the few people and places that the generated events name, and refuses what else they name, as a
-platform does. What it records of that is no fault of the bot's: no more than the events' fates are looked at."""
+"""The bots' ways in as in a daemon, from what a platform hands over to the desk.
+
+They are whole bots on the test servers of their drivers. A server knows the few people and places that the generated
+events name, and refuses whatever else they name, as the platform does. The server's record of broken rules is not
+looked at, because such a refusal is no fault of the bot's.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ from tests.drivers import slack as slack_driver
 from tests.drivers import telegram as telegram_driver
 from tests.fakes.discord import DiscordServer, GatewayRules
 from tests.fakes.slack import SlackServer
-from tests.fakes.slack.delivery import Kind
+from tests.fakes.slack.delivery import Delivery, Kind
 from tests.fakes.telegram import TelegramServer
 from tests.flow.house import House
 from tests.properties import discord_events, slack_payloads, telegram_updates
 from tests.properties.discord_team import Team
-from tests.properties.slack_workspace import Workspace
+from tests.properties.slack_workspace import Workspace, is_named_by
 
 NAME: Final = BotName("main")
 SECRET: Final = "AAFrontdesk-loopback_test-token-000000"
@@ -138,6 +141,7 @@ class SlackWay:
         self._house = house
         self._server = SlackServer(limits=None, clock=house.clock, retries_s=())
         self._workspace = Workspace(self._server)
+        self._ours: list[Delivery] = []
         self._calm = _Calm(house, self._server.platform.journal.calls)
 
     async def open(self) -> None:
@@ -157,12 +161,16 @@ class SlackWay:
         if isinstance(payload.get("event"), dict):
             self._workspace.said(payload["event"])
         self._workspace.used(payload)
-        self._server.raw(_KINDS.get(str(kind), "events_api"), payload)
+        brought = self._server.raw(_KINDS.get(str(kind), "events_api"), payload)
+        if is_named_by(payload):
+            self._ours.append(brought)
 
     async def taken(self) -> None:
         await self._server.until(lambda: self._running.done() or self._are_sent())
         await self._calm.comes()
         await _still(self._running)
+        ours, self._ours = self._ours, []
+        assert [one.payload for one in ours if one.state != "acked"] == []
 
     def _are_sent(self) -> bool:
         return all(one.attempts for one in self._server.platform.courier.deliveries[-1:])
