@@ -53,7 +53,7 @@ class Echo:
         await send({"type": "http.response.body", "body": f"{words} {client[0]}".ljust(64).encode()})
 
 
-def made(site: Echo, clock: Clock | None = None, **settings: object) -> Listener:
+def made(site: Echo, clock: Clock | None = None, /, **settings: object) -> Listener:
     clock = clock or SystemClock()
     values = ListenSettings.model_validate({"port": 0, **settings})
     return Listener(values, site, clock=clock, random=SystemRandom(clock))

@@ -129,7 +129,7 @@ def are_cut(at: str, clients: list[socket.socket]) -> bool:
     """Half of them go on sending."""
     trickle(clients[:150])
     assert get(at, "/livez").status_code == 200
-    return all([not_open(client) for client in clients])
+    return all(not_open(client) for client in clients)
 
 
 def trickle(clients: list[socket.socket]) -> None:
