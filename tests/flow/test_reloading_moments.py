@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from apscheduler.events import EVENT_JOB_EXECUTED, EVENT_JOB_MAX_INSTANCES
 
 from config.bots import BotSettings
 from core.clock import SystemClock
@@ -166,6 +167,9 @@ async def test_the_last_reset_rule_dates_every_session_however_fast_rules_change
     await house.say("one")
     place = Reloaded(house)
     schedule = Schedule(house.chores, SystemClock(), 3600.0)
+    turned_away, ended = asyncio.Event(), asyncio.Event()
+    schedule._scheduler.add_listener(lambda _: turned_away.set(), EVENT_JOB_MAX_INSTANCES)
+    schedule._scheduler.add_listener(lambda job: ended.set() if job.job_id == "redate" else None, EVENT_JOB_EXECUTED)
     place.reload_._staff = replace(place.reload_._staff, schedule=schedule)
     schedule.begin()
     try:
@@ -176,10 +180,11 @@ async def test_the_last_reset_rule_dates_every_session_however_fast_rules_change
             while (await house.session()).expires_at is None:  # noqa: ASYNC110  # the chore tells nobody
                 await asyncio.sleep(0.01)
         await _reset_after(place, house, 120)
-        await asyncio.sleep(0.1)
+        await asyncio.wait_for(turned_away.wait(), 5)
+        ended.clear()
         gate.set()
         house.store.hears = None
-        await asyncio.sleep(0.3)
+        await asyncio.wait_for(ended.wait(), 5)
         await house.idle()
     finally:
         await schedule.stop()

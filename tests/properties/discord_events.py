@@ -26,6 +26,7 @@ PLACES: Final = ("7", "8", "100", "101", "102", "103", "110", "111", "112")
 """Direct chats, then the channels and threads of the server."""
 
 _IDS = st.one_of(*[st.integers(AGAIN + 1, 10**6)] * 3, st.integers(1, AGAIN)).map(str)
+_TOKENS = st.one_of(*[st.text("abcXYZ019-_", min_size=9, max_size=30)] * 3, TEXT)
 _PEOPLE = st.sampled_from([{"id": "7", "username": "ada", "global_name": "Ada"}, {"id": "8", "username": "bob"},
                            {"id": "1", "username": "own"}])  # fmt: skip
 _OTHERS = st.sampled_from([{"id": US, "username": "desk", "bot": True}, {"id": "99", "username": "b", "bot": True}])
@@ -86,7 +87,7 @@ def interactions(draw: st.DrawFn) -> dict[str, Any]:
     where = draw(st.sampled_from(PLACES))
     kind = draw(st.sampled_from([2, 2, 2, 3, 3, 4, 5, 1]))
     user = draw(_USERS)
-    made = {"id": draw(_IDS), "application_id": APPLICATION, "type": kind, "token": draw(TEXT), "version": 1,
+    made = {"id": draw(_IDS), "application_id": APPLICATION, "type": kind, "token": draw(_TOKENS), "version": 1,
             "channel_id": where, "channel": {"id": where, "type": 1 if len(where) == 1 else 0}}  # fmt: skip
     made |= {"user": user} if len(where) == 1 else {"guild_id": GUILD["id"], "member": {"user": user, "nick": "N"}}
     target = draw(messages(where))

@@ -6,6 +6,7 @@ FRONTDESK_TEST_EVENTS is how many events of each platform are tried, at least.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import random
@@ -52,7 +53,7 @@ _OPEN_TURNS = Sql(select(func.count()).select_from(turns).where(turns.c.state.in
 
 
 class Faults(logging.Handler):
-    """What the bots' own boundaries caught."""
+    """What the bots' own boundaries caught, and what nobody did."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -60,6 +61,10 @@ class Faults(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.told.append(f"{record.getMessage()}: {record.exc_info and record.exc_info[1]!r}")
+
+    def unheard(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What a task raised that nobody waits for."""
+        self.told.append(f"{context['message']}: {context.get('exception')!r}")
 
 
 class World:
@@ -108,6 +113,7 @@ class World:
     async def _begun(self) -> tuple[House, Way]:
         if self._open is None:
             self._lives += 1
+            asyncio.get_running_loop().set_exception_handler(self._faults.unheard)
             state = Path(self._state.name) / str(self._lives)
             state.mkdir()
             house = House(state, self._options, (AdminBot(),))
@@ -137,6 +143,9 @@ class World:
             if sound:
                 self._run(house.sound())
             self._run(house.die())
+            if sound:
+                gc.collect()  # tasks tell as they go
+                assert self._faults.told == []
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._runner.run(work)

@@ -1,48 +1,40 @@
 """The bots' ways in as in a daemon, from what a platform hands over to the desk.
 
-Telegram's is the whole bot on the test server of its driver. Those of Discord and Slack have a platform behind them
-that knows little and agrees to everything: they ask it about what an event names, and a test server knows nothing of
-what was made up, so that of most events no more than the refusal would be tried. Nor does Discord's gateway tell when
-a client has done with an event.
+They are whole bots on the test servers of their drivers. A server knows the few people and places that the generated
+events name, and refuses whatever else they name, as the platform does. The server's record of broken rules is not
+looked at, because such a refusal is no fault of the bot's.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Coroutine
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
 
-import aiohttp
-
-from bots.discord import inbound as discord
-from bots.discord.http import Http
-from bots.discord.inquiries import Inquiries
-from bots.discord.intake import Intake as DiscordIntake
-from bots.discord.kept import Kept
-from bots.discord.places import Places
-from bots.discord.replies import Replies
-from bots.discord.threads import Threads
-from bots.discord.voice import Voice
-from bots.slack.http import Door
-from bots.slack.inbound import Account as SlackAccount
-from bots.slack.line import PATIENCE, Line
-from bots.slack.listening import Listener
+from bots.discord.bot import DiscordBot
+from bots.slack.bot import SlackBot
 from bots.telegram.bot import TelegramBot
-from config.bots import DiscordSettings, SlackSettings
-from core.backoff import Backoff
-from core.errors import Rejected
-from core.fields import Json
 from core.vocabulary import BotName
-from tests.drivers.telegram import settings_for
+from tests.clock import PATIENCE_S
+from tests.drivers import discord as discord_driver
+from tests.drivers import slack as slack_driver
+from tests.drivers import telegram as telegram_driver
+from tests.fakes.discord import DiscordServer, GatewayRules
+from tests.fakes.slack import SlackServer
+from tests.fakes.slack.delivery import Delivery, Kind
 from tests.fakes.telegram import TelegramServer
 from tests.flow.house import House
 from tests.properties import discord_events, slack_payloads, telegram_updates
-
-T = TypeVar("T")
+from tests.properties.discord_team import Team
+from tests.properties.slack_workspace import Workspace, is_named_by
 
 NAME: Final = BotName("main")
 SECRET: Final = "AAFrontdesk-loopback_test-token-000000"
+_TRIES: Final = 20
+_PACE_S: Final = 2.0
+"""Of the desk's clock: a bot of Discord makes some forty calls within a second, and waits then."""
+_KINDS: Final[dict[str, Kind]] = {"event": "events_api", "command": "slash_commands", "interaction": "interactive"}
 _numbers = itertools.count(10**6)
 
 
@@ -70,7 +62,7 @@ class TelegramWay:
 
     async def open(self) -> None:
         await self._server.__aenter__()
-        made = settings_for(self._server, name=NAME)
+        made = telegram_driver.settings_for(self._server, name=NAME)
         bot = TelegramBot(NAME, settings=made, clock=self._house.clock, random=self._house.random)
         self._running = asyncio.create_task(bot.run(self._house.desk))
 
@@ -89,129 +81,142 @@ class TelegramWay:
 
 
 class DiscordWay:
-    """Events are (name, data); a form's data holds the message that it is about."""
+    """Events are (name, data); a form's data holds the message that it is about.
+
+    Discord's gateway does not tell when a client has done with an event. The bot takes events in order, so that all
+    before it were taken once it has answered somebody who types into a command.
+    """
 
     def __init__(self, house: House) -> None:
-        us = discord.Us(bot=NAME, id=discord_events.US, name="Desk", application=discord_events.APPLICATION)
-        settings = DiscordSettings.model_validate({"name": "main", "token": "x"}, strict=False)
-        places = Places()
-        places.note("GUILD_CREATE", discord_events.GUILD)
-        self._line = _Discord(settings, house.clock)
-        replies = Replies(self._line, us.application, Kept(house.desk, NAME), house.clock)
-        threads = Threads(self._line, places, each_question=False)
-        inquiries = Inquiries(self._line, places, replies, threads, {one.name: one for one in house.desk.commands})
-        voice = Voice(NAME, house.desk.health)
-        self._intake = DiscordIntake(us, house.desk, inquiries, voice, Backoff(house.clock, house.random))
-        self._running = asyncio.create_task(self._intake.run())
+        self._house = house
+        ids = (int(discord_events.US), int(discord_events.APPLICATION))
+        rules = GatewayRules(identify_every_s=0.0)
+        self._server = DiscordServer(limits=None, clock=house.clock, gateway=rules, ids=ids)
+        self._team = Team(self._server)
+        self._calm = _Calm(house, self._server.platform.journal.calls)
+        self._is_taken = False
 
     async def open(self) -> None:
-        pass
+        await self._server.__aenter__()
+        made = discord_driver.settings_for(self._server, name=NAME)
+        bot = DiscordBot(NAME, settings=made, clock=self._house.clock, random=self._house.random)
+        self._running = asyncio.create_task(bot.run(self._house.desk))
+        await self._server.until(lambda: self._running.done() or bool(self._server.commands()))
+        await self.taken()
 
     def hear(self, event: Any) -> None:
         what, data = event if isinstance(event, list) and len(event) == 2 else ("", event)
         _number(data, "id")
-        if isinstance(data, dict):
-            self._line.about = data.get("about")
-        self._intake.hear(what if isinstance(what, str) else "", data)
+        if what == "INTERACTION_CREATE":
+            self._team.used(data)
+        self._server.raw_event(what if isinstance(what, str) else "", data)
+        self._is_taken = False
 
     async def taken(self) -> None:
-        await _still(self._running)
+        if self._is_taken:
+            await self._calm.comes()
+            await _still(self._running)
+            return
+        for _ in range(_TRIES):
+            looked = self._team.look()
+            await self._server.until(lambda: self._running.done() or self._server.connected())
+            await self._calm.comes()
+            await _still(self._running)
+            if looked.acknowledged:
+                self._server.clear_faults()
+                self._is_taken = True
+                return
+            await self._house.clock.advance(_PACE_S)
+        raise AssertionError("the bot takes no events any more")
 
     async def close(self) -> None:
         await _ended(self._running)
-        await self._line.close()
-
-
-class _Discord(Http):
-    """`about`: whatever message is asked for."""
-
-    about: object = None
-
-    async def call(self, method: str, path: str, body: object = None, **parameters: str) -> Any:
-        if path == "/channels/{channel_id}" or (method == "GET" and self.about is None):
-            raise Rejected("unknown")
-        return self.about if method == "GET" else {}
-
-    async def whisper(self, method: str, path: str, payload: object, files: object = ()) -> Any:
-        return {}
+        await self._server.__aexit__(None, None, None)
 
 
 class SlackWay:
-    """Events are (kind of envelope, payload)."""
+    """Payloads are (kind, payload); Slack brings objects alone. What is another workspace's is not acknowledged."""
 
     def __init__(self, house: House) -> None:
-        us = SlackAccount(
-            bot=NAME, team=slack_payloads.TEAM, user=slack_payloads.US, bot_id=slack_payloads.BOT, name="desk",
-            app=slack_payloads.APP,
-        )  # fmt: skip
-        told = {"name": "main", "bot_token": "xoxb-1", "signing_secret": "x", "mode": "http", "catch_up": 0}
-        settings = SlackSettings.model_validate(told, strict=False)
-        self._session = aiohttp.ClientSession()
-        line = _Slack(settings, self._session, house.clock, PATIENCE)
-        self._listener = _Listener(settings, line, house.desk, house.random, us)
-        self._running = asyncio.create_task(self._listener.listen(Door("x", house.clock)))
+        self._house = house
+        self._server = SlackServer(limits=None, clock=house.clock, retries_s=())
+        self._workspace = Workspace(self._server)
+        self._ours: list[Delivery] = []
+        self._calm = _Calm(house, self._server.platform.journal.calls)
 
     async def open(self) -> None:
-        pass
+        await self._server.__aenter__()
+        made = slack_driver.settings_for(self._server, name=NAME, catch_up=0)
+        bot = SlackBot(NAME, settings=made, clock=self._house.clock, random=self._house.random)
+        self._running = asyncio.create_task(bot.run(self._house.desk))
+        await self._server.until(lambda: self._running.done() or self._server.connected(2))
+        await self.taken()
 
     def hear(self, event: Any) -> None:
-        _, payload = event if isinstance(event, list) and len(event) == 2 else ("event", event)
+        kind, payload = event if isinstance(event, list) and len(event) == 2 else ("event", event)
         if not isinstance(payload, dict):
             return
         if payload.get("event_id") == slack_payloads.NEW:
             payload["event_id"] = f"Ev{next(_numbers)}"
-        self._listener.spawn(self._listener.take(payload))
+        if isinstance(payload.get("event"), dict):
+            self._workspace.said(payload["event"])
+        self._workspace.used(payload)
+        brought = self._server.raw(_KINDS.get(str(kind), "events_api"), payload)
+        if is_named_by(payload):
+            self._ours.append(brought)
 
     async def taken(self) -> None:
+        await self._server.until(lambda: self._running.done() or self._are_sent())
+        await self._calm.comes()
         await _still(self._running)
-        if self._listener.faults:
-            raise self._listener.faults[0]
+        ours, self._ours = self._ours, []
+        assert [one.payload for one in ours if one.state != "acked"] == []
+
+    def _are_sent(self) -> bool:
+        return all(one.attempts for one in self._server.platform.courier.deliveries[-1:])
 
     async def close(self) -> None:
         await _ended(self._running)
-        await self._session.close()
+        await self._server.__aexit__(None, None, None)
 
 
-class _Listener(Listener):
-    """Knows what became of the tasks that nobody waits for."""
+class _Call(Protocol):
+    """Of a test server's record, where it is replaced once it is answered."""
 
-    def __init__(self, *parts: Any) -> None:
-        super().__init__(*parts)
-        self.faults: list[BaseException] = []
+    @property
+    def method(self) -> str: ...
 
-    def spawn(self, work: Coroutine[object, object, T]) -> asyncio.Task[T]:
-        task = super().spawn(work)
-        task.add_done_callback(self._look_at)
-        return task
-
-    def failed(self, error: Exception) -> None:
-        self.faults.append(error)
-
-    def _look_at(self, task: asyncio.Task[Any]) -> None:
-        if not task.cancelled() and (fault := task.exception()) is not None:
-            self.faults.append(fault)
+    @property
+    def status(self) -> int | None: ...
 
 
-class _Slack(Line):
-    async def call(self, method: str, arguments: Json, *, telling: bool = True) -> dict[str, Any]:
-        user = str(arguments.get("user") or arguments.get("users") or "")
-        match method:
-            case "auth.test":
-                return {"team_id": slack_payloads.TEAM, "user_id": slack_payloads.US, "bot_id": slack_payloads.BOT}
-            case "users.info":
-                return {"user": {"id": user, "name": f"n{user}", "team_id": slack_payloads.TEAM}}
-            case "conversations.open" if user.startswith("U"):
-                return {"channel": {"id": f"D{user[1:]}"}}
-            case "conversations.replies":
-                said = {"type": "message", "text": "hello", "ts": "1700000000.000001"}
-                return {"messages": [{**said, "user": user} for user in slack_payloads.PEOPLE]}
-            case "files.info":
-                return {"file": {"id": arguments.get("file"), "name": "a.png", "mimetype": "image/png", "size": 9}}
-            case _:
-                return {}
+class _Calm:
+    """Nothing moves, neither in the desk nor between a bot and its test server, which run on one loop."""
 
-    async def post(self, url: str, body: Json) -> None:
-        pass
+    def __init__(self, house: House, calls: Sequence[_Call]) -> None:
+        self._house = house
+        self._calls = calls
+        self._answered = 0
+        """How many of the first calls were."""
+
+    async def comes(self) -> None:
+        """On return all calls were answered, and no call came since."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                count, all_answered = len(self._calls), self._are_answered()
+                await self._house.idle()
+                if all_answered and len(self._calls) == count:
+                    return
+
+    def _are_answered(self) -> bool:
+        while self._answered < len(self._calls) and _is_answered(self._calls[self._answered]):
+            self._answered += 1
+        return self._answered == len(self._calls)
+
+
+def _is_answered(call: _Call) -> bool:
+    """What Slack is told with an acknowledgement is no call."""
+    return call.status is not None or call.method == "ack"
 
 
 async def _still(running: asyncio.Task[None]) -> None:

@@ -19,10 +19,11 @@ from starlette.types import Receive, Scope, Send
 from config.settings import ListenSettings
 from core.chance import SystemRandom
 from core.clock import SystemClock
-from core.ports import AsgiApp, AsgiMessage, AsgiReceive, AsgiSend
+from core.ports import AsgiApp, AsgiMessage, AsgiReceive, AsgiSend, Clock
 from core.service import listener as listening
 from core.service import web
 from core.service.listener import Listener, bind
+from tests.clock import LeapingLoop, ManualClock
 
 PATIENCE_S = 10.0
 
@@ -52,8 +53,8 @@ class Echo:
         await send({"type": "http.response.body", "body": f"{words} {client[0]}".ljust(64).encode()})
 
 
-def made(site: Echo, **settings: object) -> Listener:
-    clock = SystemClock()
+def made(site: Echo, clock: Clock | None = None, /, **settings: object) -> Listener:
+    clock = clock or SystemClock()
     values = ListenSettings.model_validate({"port": 0, **settings})
     return Listener(values, site, clock=clock, random=SystemRandom(clock))
 
@@ -98,6 +99,14 @@ def taken_port() -> tuple[socket.socket, int]:
     return holder, int(holder.getsockname()[1])
 
 
+async def is_served(address: str) -> bool:
+    try:
+        async with httpx.AsyncClient() as client:
+            return (await client.get(f"http://{address}/")).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
 # where it listens
 
 
@@ -137,10 +146,10 @@ async def test_a_start_that_takes_long_can_be_watched(monkeypatch: pytest.Monkey
         await until_up(listener)
 
 
-async def test_a_port_that_is_taken_is_told_once_and_had_when_it_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listening, "AGAIN_S", (0.01, 0.02))
+async def test_a_port_that_is_taken_is_told_once_and_had_when_it_is_free() -> None:
     holder, port = taken_port()
-    listener = made(Echo(), port=port)
+    clock = ManualClock()
+    listener = made(Echo(), clock, port=port)
     with structlog.testing.capture_logs() as logs:
         async with listener.listening():
             listener.begin()
@@ -148,8 +157,12 @@ async def test_a_port_that_is_taken_is_told_once_and_had_when_it_is_free(monkeyp
             assert listener.status.address == f"127.0.0.1:{port}"
             assert "another program listens" in listener.status.detail
             assert "choose another [listen] port" in listener.status.detail
-            await asyncio.sleep(0.1)
+            for tries in range(1, 6):
+                await clock.asleep(tries)
+                clock.advance(listening.AGAIN_S[1])
+            await clock.asleep(6)
             holder.close()
+            clock.advance(listening.AGAIN_S[1])
             address = await until_up(listener)
             assert listener.status.detail == ""
             async with httpx.AsyncClient() as client:
@@ -198,7 +211,8 @@ async def test_it_may_be_moved_while_it_looks_for_its_address() -> None:
         listener.begin()
         for number in range(1, 8):
             await listener.move(ListenSettings(port=0, host=f"127.0.0.{number}"))
-            await asyncio.sleep(0.002 * number)
+            for _ in range(number):
+                await asyncio.sleep(0)
         async with asyncio.timeout(PATIENCE_S):
             while not listener.status.address.startswith("127.0.0.7:") or listener.status.state != "up":  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
@@ -259,12 +273,14 @@ async def test_a_second_request_that_does_not_come_whole_is_cut(monkeypatch: pyt
 
 async def test_an_answer_may_take_longer_than_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "REQUEST_S", 0.1)
-    site = Echo()
+    site, loop = Echo(), LeapingLoop(monkeypatch)
     site.gate.clear()
     async with up(site) as (_, address), httpx.AsyncClient(timeout=PATIENCE_S) as client:
         asking = asyncio.create_task(client.get(f"http://{address}/"))
         await site.asked.wait()
-        await asyncio.sleep(0.3)
+        loop.leap(0.3)
+        for _ in range(3):
+            await asyncio.sleep(0)
         site.gate.set()
         assert (await asking).status_code == 200
 

@@ -42,8 +42,10 @@ class Where(TypedDict, total=False):
 
 
 class ServerOptions(TypedDict, total=False):
-    """`limits=None` switches the rate limits off; ordered 429s still work. `gateway` may be changed while it runs."""
+    """`limits=None` switches the rate limits off; ordered 429s still work. `gateway` may be changed while it runs.
+    `ids`: of our bot's user and application, where they may not be new ones."""
 
+    ids: tuple[int, int]
     token: str
     username: str
     clock: Callable[[], float]
@@ -63,7 +65,8 @@ class Control(Commanding):
             gateway=options.get("gateway"),
         )
         super().__init__(platform)
-        self._bot_id = self.account(options.get("username", USERNAME), token=options.get("token", TOKEN)).id
+        username, token = options.get("username", USERNAME), options.get("token", TOKEN)
+        self._bot_id = self.account(username, token=token, ids=options.get("ids")).id
 
     @property
     def bot(self) -> User:
@@ -228,8 +231,8 @@ class Control(Commanding):
         with self.platform.lock:
             self.rules.close_after_hello, self.rules.closes_after_hello = code, times
 
-    def raw_event(self, name: str, data: JsonObject, bot: User | None = None) -> None:
-        """Any object at all as an event."""
+    def raw_event(self, name: str, data: JsonValue, bot: User | None = None) -> None:
+        """Anything at all as an event."""
         with self.platform.lock:
             for session in living(self.platform, self._account_or_first(bot)):
                 session.push(name, data)

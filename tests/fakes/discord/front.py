@@ -13,7 +13,7 @@ from tests.fakes.discord.errors import ApiError, no_such_route, unauthorized, wr
 from tests.fakes.discord.model import Call
 from tests.fakes.discord.platform import Account, Platform
 from tests.fakes.discord.request import Reply, Request
-from tests.fakes.discord.routes import DOWNLOAD, Route, find_route
+from tests.fakes.discord.routes import DOWNLOAD, IN_WORDS, Route, find_route
 from tests.fakes.discord.sockets import GatewayFront
 from tests.fakes.discord.waiting import Waiters
 from tests.fakes.faults import Answer, Delay, Drop, Fault, Hang
@@ -125,7 +125,7 @@ class HttpFront:
     def _open(self, request: web.Request, route: Route | None, found: dict[str, str], body: Body) -> _Exchange:
         journal = self._platform.journal
         account = self._account(request)
-        ids = {name: int(value) for name, value in found.items() if value.isdecimal() and name != "response"}
+        ids = {name: int(value) for name, value in found.items() if name not in IN_WORDS}
         words = {name: value for name, value in found.items() if name not in ids}
         path = request.rel_url.raw_path.removeprefix(VERSION)
         name = route.name if route is not None else f"{request.method} {path}"

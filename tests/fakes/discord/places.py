@@ -25,15 +25,23 @@ class Places:
 
     # bots and people
 
-    def account(self, username: str, *, token: str | None = None, privileged: int = MESSAGE_CONTENT) -> User:
-        """Another bot. `privileged`: the privileged intents that are enabled for it."""
+    def account(
+        self,
+        username: str,
+        *,
+        token: str | None = None,
+        privileged: int = MESSAGE_CONTENT,
+        ids: tuple[int, int] | None = None,
+    ) -> User:
+        """Another bot. `privileged`: the privileged intents that are enabled for it. `ids`: of user and application."""
         with self.platform.lock:
-            user = User(id=self.platform.new_id(), username=username, is_bot=True)
+            user_id, application_id = ids or (self.platform.new_id(), self.platform.new_id())
+            user = User(id=user_id, username=username, is_bot=True)
             self.platform.users[user.id] = user
             account = Account(
                 token=keep(token or f"{secrets.token_urlsafe(18)}.G0dBl3.{secrets.token_urlsafe(28)}"),
                 user_id=user.id,
-                application_id=self.platform.new_id(),
+                application_id=application_id,
                 privileged=privileged,
             )
             self.platform.accounts.append(account)

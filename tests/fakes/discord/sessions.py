@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tests.fakes.discord.model import JsonObject
+from tests.fakes.discord.model import JsonObject, JsonValue
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Session:
     left_at: float | None = None
     dead: bool = False
 
-    def push(self, name: str, data: JsonObject) -> None:
+    def push(self, name: str, data: JsonValue) -> None:
         self.events.append({"op": 0, "s": len(self.events) + 1, "t": name, "d": data})
 
     def handles(self, guild_id: int | None) -> bool:

@@ -27,7 +27,7 @@ What a test holds (`Control`, thread-safe; every act takes `bot=` where there ar
   `open_home`, `open_assistant`, `look_elsewhere`, `pick_prompt`, `stop_stream`, `end_stream`;
 - the wire: `answer`, `error`, `drop(applied=)`, `delay`, `hang`, `rate_limit`, `set_limits`, `clear_faults`; `sockets`,
   `disconnect(reason, only=)`, `cut_sockets`, `silence`, `ping`, `use_http(url)`, `request(delivery, Signing(...))`
-  (headers and body to forge, age or replay), `redeliver`, `send_event`; `pause`, `resume`, `cut_connections`;
+  (headers and body to forge, age or replay), `redeliver`, `send_event`, `raw`; `pause`, `resume`, `cut_connections`;
 - the record: `messages`, `message` (with `versions`, `pings`, `reactions`), `from_bot`, `bot_texts`, `pinged`,
   `ephemerals`, `stream(s)`, `statuses`, `status`, `prompts`, `titles`, `home`, `modals`, `calls`, `calls_of`,
   `deliveries` (with `attempts`: outcome, delay_s, answer), `delivery`, `acked`, `settled`, `problems`, `problems_of`;

@@ -5,7 +5,7 @@ from typing import TypedDict, Unpack
 
 from tests.fakes.faults import Answer, Delay, Drop, Effect, Fault, Hang
 from tests.fakes.slack.cast import Cast
-from tests.fakes.slack.delivery import Delivery
+from tests.fakes.slack.delivery import Delivery, Kind
 from tests.fakes.slack.events import tell
 from tests.fakes.slack.model import Bot, Interaction, JsonObject, JsonValue, Said
 from tests.fakes.slack.posting import Signing, request_of
@@ -189,6 +189,15 @@ class Wires(Faults):
             delivery = tell(self.platform, self._installation(bot), event)
             if delivery is None:
                 raise ValueError("the bot's token does not work: it is told nothing")
+            return delivery
+
+    def raw(self, kind: Kind, payload: JsonObject, bot: Bot | None = None) -> Delivery:
+        """Any object at all as what an envelope of this kind brings."""
+        with self.platform.lock:
+            answered = kind in {"slash_commands", "interactive"}
+            app_id = (bot or self.bot).app_id
+            delivery = self.platform.courier.add(app_id, kind, payload, accepts_payload=answered)
+            self.platform.changed()
             return delivery
 
     def delivery(self, which: Interaction | str | int) -> Delivery:

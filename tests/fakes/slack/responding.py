@@ -57,7 +57,9 @@ def take_answer(platform: Platform, delivery: Delivery, payload: JsonValue) -> N
     number = platform.journal.arrived("ack", payload)
     try:
         if delivery.kind == "slash_commands":
-            url = platform.response_urls[text_of(delivery.payload, "response_url").rpartition("/")[2]]
+            url = platform.response_urls.get(text_of(delivery.payload, "response_url").rpartition("/")[2])
+            if url is None:
+                raise ApiError("no_service", problem="response_url")
             respond(platform, url, Params(payload, number), via="ack")
         elif delivery.payload.get("type") == "block_suggestion":
             take_options(platform, delivery, payload)
