@@ -95,6 +95,8 @@ def config(server: ThreadedTelegramServer, models: ThreadedModelServer, home: Pa
     return f"""
 [access]
 direct = "open"
+[access.guests]
+tokens_per_day = 1_000_000_000
 [session.reset]
 mode = "none"
 [agents.default]

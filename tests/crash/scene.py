@@ -70,6 +70,8 @@ def config_of(
 {store}
 [access]
 direct = "open"
+[access.guests]
+conversations_per_hour = 1_000_000
 [session.reset]
 mode = "none"
 [agents.default]
