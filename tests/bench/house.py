@@ -84,10 +84,14 @@ async def under_test(
         gc.set_threshold(*THRESHOLDS)
 
 
+UNLIMITED = {"conversations_per_hour": 1_000_000, "tokens_per_day": 1_000_000_000}
+"""Nobody of these keeps to what a guest may."""
+
+
 def _settings(agent: AgentTable, cached: int, turns: int) -> Settings:
     return Settings.model_validate(
         {
-            "access": {"direct": "open"},
+            "access": {"direct": "open", "guests": UNLIMITED},
             "agents": {"default": agent, "offline": {"backend": "offline"}},
             "bots": {
                 BOT: {"platform": "telegram", "token": "1:secret-of-the-bench"},

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from core.desk.arrivals import Offer
 from core.desk.intake import Terms, accept
 from core.desk.moving import move
+from core.desk.quota import IntakeQuotas
 from core.people.access import Access
 from core.service.notices import Notices
 from core.store import (
@@ -116,7 +117,10 @@ def pressed(number: int, data: str) -> Offer:
 
 async def press_at_once(store: Store, times: int, after: int = 0) -> list[Verdict]:
     """Somebody presses one button so many times, each time told by another event, numbered from `after`."""
-    terms = Terms(limit=9, person_scope=False, user_scope=False, has_owners=True)
+    terms = Terms(
+        limit=9, person_scope=False, user_scope=False, has_owners=True, conversations_per_hour=9,
+        quotas=IntakeQuotas(), now_s=0.0,
+    )  # fmt: skip
     offers = [pressed(number, "B1") for number in range(after, after + times)]
     accepted = await asyncio.gather(
         *[store.write(lambda tx, one=one: accept(tx, [one], terms, Notices(), NOW)) for one in offers]  # type: ignore[misc]

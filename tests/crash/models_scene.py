@@ -96,6 +96,8 @@ def config(server: ThreadedTelegramServer, models: ThreadedModelServer, home: Pa
 [access]
 direct = "open"
 consent_by = "asker"
+[access.guests]
+tokens_per_day = 1_000_000_000
 [session.reset]
 mode = "none"
 [agents.default]

@@ -71,6 +71,8 @@ def config_of(
 [access]
 direct = "open"
 consent_by = "asker"
+[access.guests]
+conversations_per_hour = 1_000_000
 [session.reset]
 mode = "none"
 [agents.default]

@@ -131,7 +131,8 @@ async def test_a_hundred_strangers_do_not_flood_the_owner(furnish: Furnish) -> N
         await house.say("hello?", user=str(user))
     assert len(house.seen(OWNER)) == 1 + 10 + 1
     assert house.seen(OWNER)[-1] == (
-        "11 people are waiting to be let in. I'll ask you about some of them only; frontdesk people list shows them all."
+        "11 people are waiting to be let in. I'll ask you about some of them only; "
+        "frontdesk people list shows them all."
     )
     await press(house, button_bot(house).button("Let in", OWNER), user=OWNER)
     assert len(await house.store.read(people.everybody)) == 1

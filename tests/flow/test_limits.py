@@ -148,3 +148,17 @@ async def test_s04_a_commit_of_which_nobody_heard_counts_once(furnish: Furnish) 
     await house.receive(first)
     await opens(house, 2, text="two")
     assert len(house.stage.texts) == 2
+
+
+# how it is told
+
+
+async def test_s04_status_says_how_often_a_limit_was_met_and_when_last(furnish: Furnish) -> None:
+    house = await furnish(access={"guests": {"conversations_per_hour": 1}})
+    assert (await house.status())["limits"] == []
+    for number in range(2):
+        await opens(house, number, text="hello")
+    await house.clock.leap(60)
+    await opens(house, 3, text="hello")
+    [met] = (await house.status())["limits"]
+    assert met == {"name": "conversations_per_hour", "count": 2, "last_at": "2026-03-02T12:01:00Z"}

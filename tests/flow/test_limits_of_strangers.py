@@ -75,7 +75,8 @@ async def test_s10_after_ten_strangers_the_owner_is_asked_about_one_from_time_to
     await crowd(house, 30)
     assert len(questions(house)) == 10
     assert [text for text in house.seen(OWNER) if "people are waiting" in text] == [
-        "11 people are waiting to be let in. I'll ask you about some of them only; frontdesk people list shows them all."
+        "11 people are waiting to be let in. I'll ask you about some of them only; "
+        "frontdesk people list shows them all."
     ]
     await house.clock.leap(901)
     await house.say("hello", user="7")

@@ -98,7 +98,7 @@ def test_the_same_fault_is_told_once() -> None:
 
 
 def entry_of(*files: Enclosure) -> list[Json]:
-    return files_of([row("", *files)])
+    return [*files_of([row("", *files)])]
 
 
 def test_an_entry_gives_back_what_was_brought() -> None:

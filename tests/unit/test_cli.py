@@ -40,6 +40,7 @@ STATUS: Final[Mapping[str, Json]] = {
     "cache": {"agents": 2, "hits": 3, "misses": {"session": 1}, "evictions": 0},
     "inbox": {"pending": 0},
     "outbox": {"queued": 0, "unknown": 0, "failed": 0},
+    "limits": [{"name": "turn_chars", "count": 4711, "last_at": "2026-03-02T12:00:00Z"}],
 }
 SESSION: Final[Mapping[str, Json]] = {
     "key": "terminal/local",
@@ -189,7 +190,19 @@ async def test_the_version_comes_as_json_too() -> None:
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ("status", ["ready", "telegram", "failed", "get a new token", "turns: running 1, waiting 0", "session 1"]),
+        (
+            "status",
+            [
+                "ready",
+                "telegram",
+                "failed",
+                "get a new token",
+                "turns: running 1, waiting 0",
+                "session 1",
+                "turn_chars",
+                "4711",
+            ],
+        ),
         ("sessions list", ["terminal/local", "0190", "A talk"]),
         ("sessions show terminal/local", ["terminal/local", "0190", "hé [bold]llo"]),
         ("people list", ["Ann", "telegram:1", "AB2C", "Bob", "people approve CODE"]),

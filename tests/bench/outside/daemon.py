@@ -34,6 +34,10 @@ print(flush=True)
 """
 
 
+UNLIMITED = "[access.guests]\nconversations_per_hour = 1_000_000\ntokens_per_day = 1_000_000_000\n"
+"""Nobody of these keeps to what a guest may."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Commits:
     """`units` of work were stored in `commits`; both since the daemon started."""
@@ -57,7 +61,7 @@ class Daemon:
 
     def __enter__(self) -> Self:
         self._port = _free_port()
-        more = f'[access]\ndirect = "open"\n\n[listen]\nport = {self._port}\n'
+        more = f'[access]\ndirect = "open"\n\n{UNLIMITED}\n[listen]\nport = {self._port}\n'
         file = self.home / "frontdesk.toml"
         file.write_text(f"{self.config}\n{more}", encoding="utf-8")
         file.chmod(0o600)
