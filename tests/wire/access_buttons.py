@@ -6,6 +6,7 @@ from typing import Final
 
 from sqlalchemy import text as verbatim
 
+from core.service.notices import ENGLISH
 from core.store.sql import Sql
 from tests.drivers.driver import Button, Saying
 from tests.wire.access_play import Play
@@ -18,6 +19,8 @@ sweep_s = 0.2
 mode = "idle"
 idle_minutes = 0.02
 """
+_ASKED_OF_OWNERS: Final = ENGLISH["consent_owner_asked"].partition(" (")[0]
+_HOW: Final = "with several"
 _ROLES: Final = {"u": "user", "g": "guest", "b": "blocked"}
 _GOING_ON: Final = Sql(
     verbatim("""
@@ -66,8 +69,8 @@ def _others_begin(play: Play, part: Part) -> None:
 def _begin(play: Play, part: Part) -> None:
     """Whoever the button is to be for begins."""
     word = "pay" if "llow" in part.cell.kind else "fast"
-    by, mark = (part.who, part.before) if part.one_s_own else (play.host, part.others)
-    play.driver.say(part.room, by, Saying(text=f"{word} {mark}", named=True))
+    by = part.who if part.one_s_own else play.host
+    play.driver.say(part.room, by, Saying(text=f"{word} {part.asked}", named=True))
 
 
 def _going_on(play: Play) -> set[str]:
@@ -104,6 +107,10 @@ def _press(play: Play, part: Part) -> None:
 
 
 def _buttons(play: Play, part: Part) -> list[Button]:
-    """Of the label, under the words about who wants to be let in."""
-    label = BUTTON_OF[part.cell.kind.partition(":")[0]]
-    return play.driver.buttons(part.room, label, within=part.original)
+    """Of the label, under the words about who wants to be let in; an owner's direct chat has questions of guests, too,
+    and what is asked of its own person reads otherwise."""
+    label, within = BUTTON_OF[part.cell.kind.partition(":")[0]], part.original
+    if "llow" in part.cell.kind:
+        guest = part.one_s_own and part.cell.role in ("g", "s")
+        within = _ASKED_OF_OWNERS if guest else _HOW
+    return play.driver.buttons(part.room, label, within=within)

@@ -35,7 +35,7 @@ mode = "none"
 _GIVEN: Final = {"g": "guest", "b": "blocked", "O": "owner"}
 """The roles that are stored; all others are configured, or none."""
 
-_PAPER: Final = """
+_PAPER: Final = """agents = ["paper"]
 [agents.paper]
 backend = "model"
 model = "openai:paper"
@@ -43,7 +43,8 @@ models = ["openai:pencil"]
 base_url = "http://127.0.0.1:9/v1"
 api_key = "none"
 """
-"""An agent that nobody asks anything: it has models to choose among."""
+"""An agent that everybody may choose and nobody asks anything: it has models to choose among. It begins in the bot's
+table."""
 
 
 def _room(driver: Driver, place: str, who: Person, host: Person) -> Place:
@@ -99,7 +100,7 @@ def furnished(driver: Driver, home: Path, cells: Sequence[Cell], direct: str = "
     roles["o"].add(regulars["o"].identity)
     hall = _room(driver, "listed" if direct == "off" else "direct", host, host)
     people = {"o": sorted(roles["o"]), "u": sorted({host.identity, *roles["u"]})}
-    more += _PAPER if any(cell.kind == TYPES_MODEL for cell in cells) else ""
+    more = (_PAPER if any(cell.kind == TYPES_MODEL for cell in cells) else "") + more
     daemon = Daemon(home, config=_config(driver, home, direct, people) + more, environ={UNPACED: "1"})
     return Play(driver=driver, daemon=daemon, parts=parts, host=host, owner=regulars["o"], hall=hall)
 

@@ -81,6 +81,11 @@ class Part:
         return self.cell.kind.endswith("one's own") or self.cell.kind in (LET_IN, HOME_RESUME)
 
     @property
+    def asked(self) -> str:
+        """Of what a button is about that stands under a question."""
+        return self.before if self.one_s_own else self.others
+
+    @property
     def begins_as(self) -> str:
         """The role that the person has until the act; "O": an owner who is stored as one."""
         if self.cell.kind == LET_IN:

@@ -113,14 +113,14 @@ def test_buttons(platform: str, tmp_path: Path) -> None:
         done = [one for one in seen if one.letter == "C"]
         assert not [str(one) for one in done if effect(one) not in "\n".join((*one.said, *one.said_aside))]
         paid = {line.removeprefix("paid ") for line in play.asked().splitlines() if line.startswith("paid ")}
-        assert paid == {one.part.before for one in done if one.part.cell.kind.startswith("Allow")}
+        assert paid == {one.part.asked for one in done if one.part.cell.kind.startswith("Allow")}
 
 
 def effect(done: Seen) -> str:
     """What is said once a button did what it says: an answer in its place, or that it did."""
     match done.part.cell.kind.partition(":")[0]:
         case "Allow" | "Don't allow":
-            return closing(done.part.before)
+            return closing(done.part.asked)
         case "Let in":
             return ENGLISH["paired"].partition(".")[0]
         case _:
