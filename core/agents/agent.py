@@ -45,7 +45,10 @@ class Unsaid(Struct, frozen=True, kw_only=True):
 
 
 class Silent(Struct, frozen=True, kw_only=True):
-    """The agent has nothing to say, and means it: nobody is told anything, unless something was said before."""
+    """The agent has nothing to say, and means it: nobody is told anything, unless something was said before. `text` is
+    what its model said instead, which the model sees again."""
+
+    text: str
 
 
 class Suspend(Struct, frozen=True, kw_only=True):

@@ -84,7 +84,7 @@ class StreamedText:
     def end(self) -> None:
         """The response is whole."""
         if self._waiting and self._silence and "".join(self._waiting).strip() == self._silence:
-            self._crossing.say(Silent())
+            self._crossing.say(Silent(text=self._silence))
         elif self._waiting:
             self._tell()
 

@@ -227,8 +227,9 @@ class RunningTurn:
                 self._usage.update({storable(name): int(count) for name, count in counts.items()})
             case Remark(notice=notice):
                 self._notice = self._house.notices.say(notice)
-            case Silent():
+            case Silent(text=instead):
                 self._silent = True
+                self._scribe.keep(instead)
             case Suspend():
                 if self._given_up_s is None:
                     self._outcome = Outcome.SUSPENDED
