@@ -85,6 +85,8 @@ class ModelAgentSettings(Part):
     fallbacks: ModelList = ()
     """Tried in this order when `model` fails."""
     show_thinking: bool = False
+    silence: Text | None = None
+    """An answer that is this and nothing else is not sent; None: every answer is."""
     images: bool = True
     """Whether its models can be shown pictures; where one can't, people's pictures are only named to it."""
     tools: bool = True

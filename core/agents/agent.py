@@ -44,6 +44,13 @@ class Unsaid(Struct, frozen=True, kw_only=True):
     shown: bool
 
 
+class Silent(Struct, frozen=True, kw_only=True):
+    """The agent has nothing to say, and means it: nobody is told anything, unless something was said before. `text` is
+    what its model said instead, which the model sees again."""
+
+    text: str
+
+
 class Suspend(Struct, frozen=True, kw_only=True):
     """The turn ends here and waits for somebody to answer its open calls."""
 
@@ -54,7 +61,7 @@ class Remark(Struct, frozen=True, kw_only=True):
     notice: str
 
 
-AgentEvent = TextDelta | ThinkingDelta | Unsaid | Responded | Used | Remark | Suspend
+AgentEvent = TextDelta | ThinkingDelta | Unsaid | Responded | Used | Remark | Silent | Suspend
 
 
 class Allowed(Struct, frozen=True, kw_only=True):

@@ -286,7 +286,9 @@ class Asking:
 
     async def _request(self, node: ModelRequestNode[Deps, Answered], run: Run) -> None:
         shows = self._role.settings.show_thinking
-        text = self._text = StreamedText(self._crossing, self._chosen.habits, shows_thoughts=shows)
+        text = self._text = StreamedText(
+            self._crossing, self._chosen.habits, shows_thoughts=shows, silence=self._role.settings.silence or ""
+        )
         first = self._role.preparation.turn() if self._chosen.tells_when_sent else nullcontext()
         try:
             async with first, asyncio.timeout(None) as patience, node.stream(run.ctx) as events:

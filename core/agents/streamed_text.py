@@ -15,7 +15,7 @@ from pydantic_ai.messages import (
     ThinkingPartDelta,
 )
 
-from core.agents.agent import Unsaid
+from core.agents.agent import Silent, Unsaid
 from core.agents.crossing import Crossing
 from core.agents.providers import Habits
 from core.vocabulary import TextDelta, ThinkingDelta
@@ -28,12 +28,14 @@ class StreamedText:
     """`said`: something was told, so that the request can't be made again without being noticed. The text of a model
     that is known to close thoughts which it never opens is told once it is certain that it was none."""
 
-    def __init__(self, crossing: Crossing, habits: Habits, *, shows_thoughts: bool) -> None:
+    def __init__(self, crossing: Crossing, habits: Habits, *, shows_thoughts: bool, silence: str = "") -> None:
+        """`silence`: text that means that there is nothing to say, if it is all that is said."""
         self.said = False
         self._crossing = crossing
         self._habits = habits
         self._shows = shows_thoughts
         self._spoke = self._thought = False
+        self._silence = silence
         self._waiting: list[str] = []
 
     def hear(self, event: object) -> None:
@@ -55,15 +57,24 @@ class StreamedText:
 
     def _say(self, text: str) -> None:
         self._spoke = True
-        if self._habits.thinks_first and not self._thought:
-            self._waiting.append(text)
-        else:
-            self.said = True
-            self._crossing.say(TextDelta(text=text))
+        self._waiting.append(text)
+        if not (self._habits.thinks_first and not self._thought) and not self._may_be_silence:
+            self._tell()
+
+    @property
+    def _may_be_silence(self) -> bool:
+        """What waits may become the word for nothing."""
+        said = "".join(self._waiting).strip()
+        return bool(self._silence) and not self.said and self._silence.startswith(said)
+
+    def _tell(self) -> None:
+        self.said = True
+        self._crossing.say(TextDelta(text="".join(self._waiting)))
+        self._waiting.clear()
 
     def _was_thought(self) -> None:
         """What was said so far."""
-        if not self._habits.thinks_first:
+        if self.said:
             self._crossing.say(Unsaid(shown=self._shows))
         elif self._shows:
             self._crossing.say(ThinkingDelta(text="".join(self._waiting)))
@@ -72,10 +83,10 @@ class StreamedText:
 
     def end(self) -> None:
         """The response is whole."""
-        if self._waiting:
-            self.said = True
-            self._crossing.say(TextDelta(text="".join(self._waiting)))
-            self._waiting.clear()
+        if self._waiting and self._silence and "".join(self._waiting).strip() == self._silence:
+            self._crossing.say(Silent(text=self._silence))
+        elif self._waiting:
+            self._tell()
 
     def mend(self, response: ModelResponse) -> None:
         """Let the response say of its parts what they are."""

@@ -90,6 +90,10 @@ class Scribe:
         self._said.append(shown)
         return shown
 
+    def keep(self, text: str) -> None:
+        """What belongs to the response and is told to nobody."""
+        self._tail.append(storable(text))
+
     def ponder(self, text: str) -> None:
         """A piece of what a model thinks, for an agent that shows it: a quotation before the answer. It is in no entry
         of its own, and the model does not see it again as something that was said."""

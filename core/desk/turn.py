@@ -12,7 +12,7 @@ from typing import assert_never
 import structlog
 from msgspec.structs import replace
 
-from core.agents.agent import AgentEvent, Answer, DeskTools, Remark, Responded, Suspend, Unsaid, Used
+from core.agents.agent import AgentEvent, Answer, DeskTools, Remark, Responded, Silent, Suspend, Unsaid, Used
 from core.agents.cache import CachedAgent
 from core.delivery.preview import Beginning, Preview
 from core.delivery.split import is_blank
@@ -82,6 +82,7 @@ class RunningTurn:
         self._reference = ""
         self._limits: tuple[Limit, ...] = ()
         self._why = ""
+        self._silent = False
         self._asked_s = house.clock.monotonic()
         self._timeout_s = house.rules.turn_timeout_s
         self._text_s: float | None = None
@@ -228,6 +229,9 @@ class RunningTurn:
                 self._usage.update({storable(name): int(count) for name, count in counts.items()})
             case Remark(notice=notice):
                 self._notice = self._house.notices.say(notice)
+            case Silent(text=instead):
+                self._silent = True
+                self._scribe.keep(instead)
             case Suspend():
                 if self._given_up_s is None:
                     self._outcome = Outcome.SUSPENDED
@@ -327,7 +331,7 @@ class RunningTurn:
         preview, text = await self._preview.close(), self.text
         if self._outcome is Outcome.SUSPENDED and not self._scribe.waits:
             self._outcome = Outcome.DONE  # there is nothing that anybody could answer
-        if self._outcome is Outcome.DONE and is_blank(text):
+        if self._outcome is Outcome.DONE and is_blank(text) and not self._silent:
             self._outcome, self._notice = Outcome.FAILED, self._house.notices.say("agent_empty")
         whole = self._outcome in (Outcome.DONE, Outcome.SUSPENDED) or preview is not None
         reply = await self._house.outbox.parts_aside(self.turn.address.bot, text) if whole else ()

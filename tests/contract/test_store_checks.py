@@ -107,7 +107,7 @@ _BREAK_ON = {
                 "inbox": "received_at",
                 "deliveries": "created_at",
             }.items()
-        },  # fmt: skip
+        },
         "an entry before the search cursor is in the index": "DELETE FROM entries_search WHERE rowid = 1024",
         "what is in the search index is of an entry that the cursor has passed": (
             "INSERT INTO entries_search (rowid, text) VALUES (99328, 'nobody said it')"

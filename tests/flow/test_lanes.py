@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from core.agents.agent import AgentEvent, TurnContext
 from core.errors import PollConflict
+from core.service.notices import Notices
 from core.vocabulary import ChatId, ChatKind, TextDelta, ThreadId, UserId
 from tests.fakes.agents import Script
 from tests.flow.bot import AdminBot
