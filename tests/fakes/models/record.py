@@ -1,5 +1,6 @@
 """What the double saw: one frozen record per request."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -7,6 +8,10 @@ from tests.fakes.models.payload import JsonObject
 
 Api: TypeAlias = Literal["chat", "responses", "messages", "models"]
 Outcome: TypeAlias = Literal["open", "answered", "refused", "cut", "disconnected"]
+
+
+_NEXT = re.compile(r"\n\n(?=\[[^\]\n]*\d{4}-\d\d-\d\d )")
+"""Between what people said one right after the other, as the desk joins it."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,10 @@ class Request:
 
     @property
     def last_user(self) -> str:
-        """The text of the last user message; "" if there is none."""
-        return next((message.text for message in reversed(self.messages) if message.role == "user"), "")
+        """What the user said last, without what was said right before it; "" if there is nothing."""
+        return _NEXT.split(next((message.text for message in reversed(self.messages) if message.role == "user"), ""))[
+            -1
+        ]
 
     @property
     def system(self) -> str:
