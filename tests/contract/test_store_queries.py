@@ -54,7 +54,7 @@ _READ_WHOLE = {
     "conversations._INSERT", "conversations._DELETE",
     # From a given entry on, and bounded.
     "search._NEWEST", "search._AFTER", "checks._REFERRED", "forgotten._NO_NAME", "forgotten._NO_TEXT",
-    "forgotten._NOT_ALONE", "attachments._PAGE",
+    "forgotten._NOT_ALONE", "forgotten._FILES_SENT", "attachments._PAGE", "inbox._NEXT_OLD", "inbox._FORGET_IGNORED",
     "lookups._BY_MESSAGE", "lookups._BY_DETAIL", "lookups._IN", "lookups._PARTS_BY_MESSAGE",
 }  # fmt: skip
 _LARGE = {

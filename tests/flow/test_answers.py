@@ -218,7 +218,8 @@ async def test_who_follows_a_row_sees_its_turn_and_its_end(house: House) -> None
     assert late == [TurnEnded(outcome=Outcome.DONE, text="")]
 
 
-async def test_a_megabyte_of_text_is_one_message(house: House) -> None:
+async def test_a_megabyte_of_text_is_one_message(furnish: Furnish) -> None:
+    house = await furnish(mailbox={"turn_chars": 1_000_000})
     text = "word " * 200_000
     await house.say(text)
     assert house.stage.texts == [text]

@@ -19,7 +19,11 @@ from tests.models.watching import sent
 @asynccontextmanager
 async def filed(state: Path, server: ModelServer, **options: object) -> AsyncIterator[House]:
     """`options` are the agent's."""
-    async with opened(state, {"agents": {"default": agent_of(server, **options)}}, FilingBot()) as house:
+    async with opened(
+        state,
+        tables,
+        FilingBot(),
+    ) as house:
         bot_of(house).clock = house.clock
         yield house
 

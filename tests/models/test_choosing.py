@@ -14,6 +14,8 @@ from tests.fakes.models.server import ModelServer
 from tests.flow.house import House
 from tests.models.conftest import ModelHouse, agent_of
 
+LET_IN: dict[str, object] = {"access": {"allow": ["telegram:7"]}}
+
 
 async def ask_as(user: str, house: House, text: str) -> None:
     await house.ended(await house.offer(house.message(text, user=user)))
@@ -22,7 +24,7 @@ async def ask_as(user: str, house: House, text: str) -> None:
 async def test_the_chosen_model_answers_until_the_choice_is_taken_back(
     furnish: ModelHouse, server: ModelServer
 ) -> None:
-    house = await furnish(models={"small": "openai:gpt-small"})
+    house = await furnish(models={"small": "openai:gpt-small"}, desk=LET_IN)
     for text in ("one", "/model small", "two", "three", "/model default", "four"):
         await house.ask(text)
     assert [request.model for request in server.requests] == ["gpt-test", "gpt-small", "gpt-small", "gpt-test"]

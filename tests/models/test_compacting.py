@@ -13,8 +13,10 @@ async def talk(house: House, turns: int) -> None:
 
 
 def shown(server: ModelServer) -> list[tuple[str, str]]:
-    """What the model was shown last, without the line of time before each message."""
-    return [(role, text.split("\n")[-1]) for role, text in server.requests[-1].talk if role != "system"]
+    """What the model was shown last, without the line of time before each message. A summary and the message behind it
+    are one message of the request."""
+    talk = [(role, text) for role, text in server.requests[-1].talk if role != "system"]
+    return [(role, piece.split("\n")[-1]) for role, text in talk for piece in text.split("\n\n[")]
 
 
 async def test_the_model_goes_on_from_a_summary_and_the_last_turns(house: House, server: ModelServer) -> None:

@@ -94,7 +94,7 @@ async def test_r01_a_model_with_tools_behind_one_without_keeps_them(furnish: Mod
 
 async def test_r01_what_tools_gave_before_is_told_in_words(furnish: ModelHouse, server: ModelServer) -> None:
     server.on("when", Steps(Call("current_time"), Say("Noon.")))
-    house = await furnish(models=["openai:plain"])
+    house = await furnish(models=["openai:plain"], desk={"access": {"allow": ["telegram:7"]}})
     await house.ask("when?")
     refuses(server, 400, "plain does not support tools", model="plain")
     await house.ask("/model openai:plain")

@@ -62,7 +62,7 @@ def told_bytes(words: str) -> float:
 )
 async def test_what_people_may_send_is_told(made: Callable[[], Bot], limit: int, sqlite_state: Path) -> None:
     here = FilingBot(capabilities=replace(made().capabilities, direct_pace=None))
-    async with opened(sqlite_state, {"desk": {"attachment_mib": 2000}}, here) as house:
+    async with opened(sqlite_state, limits, here) as house:
         for size, ref in ((limit, "just"), (limit + 1, "over")):
             bot_of(house).holds(ref, b"hello")
             await house.ended(await bring(house, "", file(ref, name=f"{ref}.txt", size=size)))
