@@ -19,11 +19,9 @@ from tests.models.watching import sent
 @asynccontextmanager
 async def filed(state: Path, server: ModelServer, **options: object) -> AsyncIterator[House]:
     """`options` are the agent's."""
-    async with opened(
-        state,
-        tables,
-        FilingBot(),
-    ) as house:
+    guests = {"guests": {"tokens_per_day": 10**9}}
+    tables = {"agents": {"default": agent_of(server, **options)}, "access": guests}
+    async with opened(state, tables, FilingBot()) as house:
         bot_of(house).clock = house.clock
         yield house
 

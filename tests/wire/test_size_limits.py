@@ -62,7 +62,8 @@ def told_bytes(words: str) -> float:
 )
 async def test_what_people_may_send_is_told(made: Callable[[], Bot], limit: int, sqlite_state: Path) -> None:
     here = FilingBot(capabilities=replace(made().capabilities, direct_pace=None))
-    async with opened(sqlite_state, limits, here) as house:
+    options = {"desk": {"attachment_mib": 2000}, "access": {"guests": {"file_mib_per_day": 4000}}}
+    async with opened(sqlite_state, options, here) as house:
         for size, ref in ((limit, "just"), (limit + 1, "over")):
             bot_of(house).holds(ref, b"hello")
             await house.ended(await bring(house, "", file(ref, name=f"{ref}.txt", size=size)))
