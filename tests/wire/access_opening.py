@@ -113,8 +113,10 @@ def _config(driver: Driver, home: Path, direct: str, people: Mapping[str, Sequen
 direct = "{direct}"
 owners = {json.dumps(people["o"])}
 allow = {json.dumps(people["u"])}
+[access.guests]
+conversations_per_hour = 1_000_000
 [desk]
-max_turns = 500
+max_turns = 5_000
 [agents.default]
 backend = "tests.wire.access_agent:make"
 [agents.default.options]

@@ -73,7 +73,7 @@ reply to the bot        | A A A s - - | A A A A b r | - - - - - - | A A A A b r 
 /deny, named            | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
 /forget, named          | C C C K b r | P P P P b r | u u u u b r | P P P P b r | P P P P b r |
 /version, named         | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
-/nosuch words, named    | C C C K b r | A A A A b r | u u u u b r | A A A A b r | A A A A b r |
+/nosuch words, named    | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
 /status                 | C C C K b r | C C C C b r | u u u u b r | C C C C b r | C C C C b r |
 /stop                   | C C C K b r | C N N N b r | u u u u b r | C N N N b r | C C C C b r |
 /nosuch words           | C C C K b r | a a a a b r | u u u u b r | A A A A b r | a a a a b r |

@@ -1,5 +1,5 @@
-"""The daemon that sends as fast as it can, for servers without limits. On Discord and Slack its bots have a busy
-machine's time for what these platforms want within three seconds.
+"""The daemon that sends as fast as it can, for servers without limits. On Slack its bots have a busy machine's time for
+what has to be acknowledged within three seconds.
 
 `FRONTDESK_UNPACED=1 python -m tests.crash.victim nowhere 1 unarmed run ...`. `test_paces.py` holds bots to their paces.
 """
@@ -37,18 +37,14 @@ def unpaced(name: BotName, settings: BotSettings, *, clock: Clock, random: Rando
             return _freed(TelegramBot)(name, settings=settings, clock=clock, random=random)
         case DiscordSettings():
             from bots.discord.bot import DiscordBot
-            from bots.discord.http import Patience
 
-            patience = Patience(glance_s=PATIENT_S)
-            return _freed(DiscordBot)(
-                name, settings=settings, clock=PatientClock(), random=random, patience=patience
-            )  # fmt: skip
+            return _freed(DiscordBot)(name, settings=settings, clock=clock, random=random)
         case SlackSettings():
             from bots.slack.bot import SlackBot
-            from bots.slack.line import Patience as SlackPatience
+            from bots.slack.line import Patience
 
-            waits = SlackPatience(aside_s=PATIENT_S, prompt_s=PATIENT_S)
-            return _freed(SlackBot)(name, settings=settings, clock=PatientClock(), random=random, patience=waits)
+            patience = Patience(aside_s=PATIENT_S, prompt_s=PATIENT_S)
+            return _freed(SlackBot)(name, settings=settings, clock=PatientClock(), random=random, patience=patience)
         case _:
             return open_bot(name, settings, clock=clock, random=random)
 
